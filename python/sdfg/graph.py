@@ -47,24 +47,24 @@ class Graph:
         found = json.loads(self._rewritten(["match", "--json"], name))
         return [Match(each["transformation"], each["at"], each.get("refused")) for each in found]
 
-    def apply(self, transformation, *, at=(), verify=False, **parameters):
+    def apply(self, transformation, *, at=(), assume=(), guard=False, verify=False, **parameters):
         """Applies a transformation at one place: `at` is a path of the match, or several in the order of its pattern.
 
-        The other arguments are the parameters of the transformation. With `verify`, the interpreter compares the program before and
+        `assume` is a comparison of symbols that the check takes for granted, or several, as `"N >= 2"`. With `guard`, the program tests
+        them at run time, and runs the original code where one does not hold. The other arguments are the parameters of the
+        transformation. With `verify`, the interpreter compares the program before and
         after. Gives the graph, so that calls can follow each other.
         """
         paths = [at] if isinstance(at, str) else at
-        options = [*(f"--at={path}" for path in paths), *["--verify"] * bool(verify), *_options(parameters)]
-        with tempfile.TemporaryDirectory(prefix="sdfg-") as folder:
-            record = os.path.join(folder, "chain.json")
-            text = self._rewritten(["transform", f"--record={record}", *options], [transformation])
-            steps = json.loads(pathlib.Path(record).read_text(encoding="utf-8"))["steps"]
-        return self._now(text, self._steps + steps)
+        assumed = [assume] if isinstance(assume, str) else assume
+        options = [*(f"--at={path}" for path in paths), *(f"--assume={text}" for text in assumed)]
+        options += [*["--guard"] * bool(guard), *["--verify"] * bool(verify), *_options(parameters)]
+        return self._recorded(["transform", *options], [transformation])
 
     def simplify(self, *, fuel=None, verify=False):
-        """Applies the strict transformations until none applies, at most `fuel` times. Chains do not record this step: the chain begins anew."""
+        """Applies the strict transformations until none applies, at most `fuel` times. The chain records it as one step."""
         fuel = [] if fuel is None else [f"--fuel={fuel}"]
-        return self._now(self._rewritten(["simplify", *fuel, *["--verify"] * bool(verify)]), [])
+        return self._recorded(["simplify", *fuel, *["--verify"] * bool(verify)], [])
 
     def replay(self, chain, *, verify=False):
         """Applies the steps of a chain: the path of a file, or what `chain` gives."""
@@ -85,7 +85,7 @@ class Graph:
 
     @property
     def chain(self):
-        """The steps since the program was opened or simplified, as the content of a chain file."""
+        """The steps since the program was opened, as the content of a chain file."""
         return {"version": 1, "steps": self._steps}
 
     def save(self, path):
@@ -108,6 +108,14 @@ class Graph:
 
     def _rewritten(self, command, arguments=()):
         return _run([*command, *self._allow_external, "--", "-", *arguments], self._text, TransformError)
+
+    def _recorded(self, command, arguments):
+        """Rewrites the program and adds the step to the chain."""
+        with tempfile.TemporaryDirectory(prefix="sdfg-") as folder:
+            record = os.path.join(folder, "chain.json")
+            text = self._rewritten([*command, f"--record={record}"], arguments)
+            steps = json.loads(pathlib.Path(record).read_text(encoding="utf-8"))["steps"]
+        return self._now(text, self._steps + steps)
 
     def _now(self, text, steps):
         self._before.append((self._text, self._steps))

@@ -72,7 +72,17 @@ class Graphs(unittest.TestCase):
                 self.assertEqual(json.load(file), graph.chain)
             self.assertEqual(str(sdfg.open(TWO_MAPS).replay(chain)), str(graph))
         graph.simplify(verify=True)
-        self.assertEqual(graph.chain["steps"], [])
+        self.assertEqual([step["transformation"] for step in graph.chain["steps"]], ["MapTiling", "simplify"])
+        self.assertEqual(str(sdfg.open(TWO_MAPS).replay(graph.chain)), str(graph))
+
+    def test_steps_take_assumptions_and_guards(self):
+        graph = sdfg.open(TWO_MAPS)
+        with self.assertRaises(sdfg.TransformError):
+            graph.apply("MapTiling", at="add", tile_sizes=["N - 2"])
+        graph.apply("MapTiling", at="add", tile_sizes=["N - 2"], assume="N > 2", guard=True)
+        self.assertEqual((graph.chain["steps"][0]["assume"], graph.chain["steps"][0]["guard"]), (["N > 2"], True))
+        self.assertIn("if ", str(graph))
+        self.assertEqual(str(sdfg.open(TWO_MAPS).replay(graph.chain)), str(graph))
         self.assertIn("MapTiling", sdfg.transformations())
 
     def test_refusals_change_nothing(self):

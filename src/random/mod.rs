@@ -39,6 +39,7 @@ mod operations;
 mod races;
 mod reached;
 mod reducible;
+mod repeated;
 mod resolutions;
 mod rewritable;
 mod rewrites;

@@ -8,8 +8,8 @@ use sdfg::ir::Sdfg;
 use sdfg::validate::validate;
 use sdfg_library::{ExpandLibrary, transformations};
 use sdfg_transforms::rewrites::{
-    LocalStorage, LoopPeeling, MapDimShuffle, MapExpansion, MapSchedule, MapSplit, MapTiling, Size,
-    StripMining,
+    DiamondTiling, InlineSdfg, LocalStorage, LoopPeeling, MapDimShuffle, MapExpansion, MapSchedule, MapSplit,
+    MapTiling, Size, StripMining,
 };
 use sdfg_transforms::{Chain, Match, Pipeline, TransformError, Transformation, apply, places, simplify};
 
@@ -17,6 +17,7 @@ use super::check::{Failure, difference, interpret, on_text};
 use super::generate::generate;
 use super::inputs::inputs;
 use super::reducible::reducible;
+use super::repeated::repeated;
 use super::rewritable::rewritable;
 use super::rng::Rng;
 
@@ -62,14 +63,19 @@ pub fn check_every_match(seed: u64, only: Option<&str>) -> Result<Applications, 
             if only.is_some_and(|only| only != name) {
                 continue;
             }
-            for found in places(&case.program, transformation.as_ref()) {
-                let mut program = case.program.clone();
+            let mut before = case.program.clone();
+            if name == "RaiseLoops" {
+                // It looks for what lowering makes.
+                sdfg::control::lower(&mut before);
+            }
+            for found in places(&before, transformation.as_ref()) {
+                let mut program = before.clone();
                 let applied = attempt(&mut program, transformation.as_ref(), &found)?;
                 let is_applied = applied.is_ok();
                 counts.entry(name).or_default().note(applied);
                 if is_applied {
                     case.compare(&program).map_err(|what| {
-                        format!("after {}: {what}", described(&case.program, transformation.as_ref(), &found))
+                        format!("after {}: {what}", described(&before, transformation.as_ref(), &found))
                     })?;
                 }
             }
@@ -149,6 +155,8 @@ fn variants() -> Vec<Box<dyn Transformation>> {
         Box::new(LocalStorage::of_output("")),
         Box::new(MapTiling::in_parts([2, 3])),
         Box::new(LoopPeeling { count: 2 }),
+        Box::new(DiamondTiling { steps: 2, width: 20 }),
+        Box::new(InlineSdfg { serialize: true }),
         Box::new(MapSplit { count: Size::from(2), dimension: 1 }),
         Box::new(StripMining { dimension: 1, size: Size::from(2) }),
         Box::new(ExpandLibrary::by("sequential")),
@@ -223,10 +231,11 @@ fn on_program<T>(
     check: impl FnOnce(&Case, &mut Rng) -> Result<T, String>,
 ) -> Result<T, Box<Failure>> {
     // Programs of all kinds, and those that transformations look for.
-    let source_text = match seed % 4 {
-        0 | 2 => generate(seed),
-        1 => rewritable(seed),
-        _ => reducible(seed),
+    let source_text = match seed % 8 {
+        0 | 2 | 4 | 6 => generate(seed),
+        1 | 5 => rewritable(seed),
+        3 => reducible(seed),
+        _ => repeated(seed),
     };
     on_text(seed, source_text, |program, sizes, rng| {
         let arguments = inputs(program.sdfg(), sizes, rng);

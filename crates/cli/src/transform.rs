@@ -5,8 +5,8 @@ use sdfg::ir::Sdfg;
 use sdfg::text;
 use sdfg_transforms::verify::Verifier;
 use sdfg_transforms::{
-    Anchor, Application, Chain, ChainError, Pipeline, Site, Soundness, Step, Tables, TransformError,
-    Transformation, apply, places, simplify,
+    Anchor, Application, Chain, ChainError, Conditions, Pipeline, Site, Soundness, Step, Tables,
+    TransformError, Transformation, apply, places, simplify,
 };
 use serde_json::{Map, Value, json};
 
@@ -58,6 +58,12 @@ pub(crate) struct Transform {
     at: Vec<String>,
     #[command(flatten)]
     parameters: Parameters,
+    /// A comparison of symbols that the check takes for granted, as `N >= 2`. The chain records it.
+    #[arg(long, value_name = "COMPARISON")]
+    assume: Vec<String>,
+    /// Test the assumptions at run time, and run the original code where one does not hold.
+    #[arg(long, requires = "assume")]
+    guard: bool,
     /// Print the changes and the facts that the transformation relied on.
     #[arg(long)]
     explain: bool,
@@ -73,7 +79,7 @@ pub(crate) struct Transform {
 
 /// Apply the strict transformations until none applies, and print the result as text.
 #[derive(Args)]
-#[command(after_help = "Example:\n  sdfg simplify gemm.sdfg -o gemm.sdft")]
+#[command(after_help = "Example:\n  sdfg simplify gemm.sdfg --record gemm.chain.json -o gemm.sdft")]
 pub(crate) struct Simplify {
     #[command(flatten)]
     program: Program,
@@ -82,6 +88,9 @@ pub(crate) struct Simplify {
     fuel: Option<usize>,
     #[command(flatten)]
     verification: Verification,
+    /// Write the step to this file, a chain of one step, or add it to the chain there.
+    #[arg(long, value_name = "FILE")]
+    record: Option<String>,
     /// The output file; the default is the standard output.
     #[arg(long, short, value_name = "FILE")]
     output: Option<String>,
@@ -299,17 +308,14 @@ impl Transform {
         let paths =
             self.at.iter().map(|path| path.parse().map_err(Failure::usage)).collect::<Result<Vec<_>, _>>()?;
         let at = if paths.is_empty() { Anchor::Only } else { Anchor::Paths(paths) };
-        let recorded = match &self.record {
-            Some(file) if std::path::Path::new(file).exists() => {
-                Some(Chain::load(file).map_err(wrong_chain)?)
-            }
-            Some(_) | None => None,
-        };
+        let recorded = recorded(self.record.as_deref())?;
+        let under = Conditions { assume: self.assume.clone(), guard: self.guard };
         let before = self.program.read(terminal)?;
         let verifier = self.verification.of(&before)?;
         let soundness = transformation.metadata().soundness;
         let mut pipeline = Pipeline::on(before.clone());
-        let application = pipeline.apply(Step { transformation, at }).map_err(|error| refused(&error))?;
+        let step = Step { transformation, at, under };
+        let application = pipeline.apply(step).map_err(|error| refused(&error))?;
         if self.explain {
             terminal.message(&explained(application));
         }
@@ -319,12 +325,23 @@ impl Transform {
             let rewrite = |program: &mut Sdfg| anywhere(program, same.as_ref());
             return Err(self.verification.wrong(&self.name, &difference, &before, soundness, &rewrite));
         }
-        if let Some(file) = &self.record {
-            let chain = recorded.unwrap_or_default().then(pipeline.chain());
-            chain.save(file).map_err(wrong_chain)?;
-        }
+        record(self.record.as_deref(), recorded, &pipeline)?;
         finish(pipeline, self.output.as_deref())
     }
+}
+
+/// The chain to which a step is added.
+fn recorded(file: Option<&str>) -> Result<Chain, Failure> {
+    match file {
+        Some(file) if std::path::Path::new(file).exists() => Chain::load(file).map_err(wrong_chain),
+        Some(_) | None => Ok(Chain::default()),
+    }
+}
+
+/// Adds the steps of a pipeline to the chain of a file.
+fn record(file: Option<&str>, recorded: Chain, pipeline: &Pipeline) -> Result<(), Failure> {
+    let Some(file) = file else { return Ok(()) };
+    recorded.then(pipeline.chain()).save(file).map_err(wrong_chain)
 }
 
 /// What an application changed, and what it relied on.
@@ -338,12 +355,14 @@ fn explained(application: &Application) -> String {
 impl Simplify {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
         Destination::new(self.output.as_deref()).check()?;
-        let mut program = self.program.read(terminal)?;
-        let before = program.clone();
+        let recorded = recorded(self.record.as_deref())?;
+        let before = self.program.read(terminal)?;
         let verifier = self.verification.of(&before)?;
-        let counts = simplify(&mut program, &sdfg_library::transformations(), self.fuel);
+        let mut pipeline = Pipeline::on(before.clone());
+        let counts = pipeline.simplify(&sdfg_library::transformations(), self.fuel);
         let exact = Soundness::Always;
-        if let Some(difference) = verifier.and_then(|verifier| verifier.check(&program, exact).err()) {
+        let checked = verifier.map_or(Ok(()), |verifier| verifier.check(pipeline.program(), exact));
+        if let Err(difference) = checked {
             let simplified =
                 |program: &mut Sdfg| !simplify(program, &sdfg_library::transformations(), None).is_empty();
             return Err(self.verification.wrong("simplification", &difference, &before, exact, &simplified));
@@ -351,7 +370,8 @@ impl Simplify {
         let counts: Vec<String> = counts.iter().map(|(name, count)| format!("{name} {count}")).collect();
         let told = if counts.is_empty() { "nothing to simplify".to_owned() } else { counts.join(", ") };
         terminal.message(&format!("{told}\n"));
-        finish(Pipeline::on(program), self.output.as_deref())
+        record(self.record.as_deref(), recorded, &pipeline)?;
+        finish(pipeline, self.output.as_deref())
     }
 }
 
@@ -400,9 +420,9 @@ fn verified(
     verifier: &Verifier<'_>,
     verification: &Verification,
 ) -> Result<Pipeline, Failure> {
-    let steps = chain.transformations(&sdfg_library::transformations()).map_err(wrong_chain)?;
+    let steps = chain.actions(&sdfg_library::transformations()).map_err(wrong_chain)?;
     let soundness = |count: usize| {
-        let all = steps[..count].iter().map(|step| step.metadata().soundness);
+        let all = steps[..count].iter().map(sdfg_transforms::Action::soundness);
         all.max().unwrap_or(Soundness::Always)
     };
     let Err(mut difference) = verifier.check(replayed.program(), soundness(steps.len())) else {
@@ -413,18 +433,28 @@ fn verified(
         match verifier.check(replayed.program(), soundness(at)) {
             Err(earlier) => difference = earlier,
             Ok(()) => {
-                let what = format!("step {} ({})", at + 1, step.metadata().name);
+                let what = format!("step {} ({})", at + 1, step.name());
                 return Err(verification.wrong(
                     &what,
                     &difference,
                     replayed.program(),
                     soundness(at + 1),
-                    &|program| anywhere(program, step.as_ref()),
+                    &|program| repeated(program, step),
                 ));
             }
         }
     }
     Err(Failure::program(format_args!("the chain gives other results: {difference}")))
+}
+
+/// Applies a step of a chain anywhere; gives whether it changed something.
+fn repeated(program: &mut Sdfg, step: &sdfg_transforms::Action) -> bool {
+    match step {
+        sdfg_transforms::Action::Apply(transformation) => anywhere(program, transformation.as_ref()),
+        sdfg_transforms::Action::Simplify(fuel) => {
+            !simplify(program, &sdfg_library::transformations(), *fuel).is_empty()
+        }
+    }
 }
 
 /// Applies a transformation at the first place at which it applies; gives whether there is one.
@@ -446,6 +476,9 @@ fn refused(error: &TransformError) -> Failure {
         }
         TransformError::Ambiguous { .. } | TransformError::NoNumber { .. } | TransformError::Path(_) => {
             "`--at` takes paths as `sdfg match` prints them"
+        }
+        TransformError::Condition { .. } => {
+            "`--assume` takes a comparison of symbols, as `--assume 'N >= 2'`"
         }
         TransformError::Parameters(_) => "`sdfg transforms NAME` lists the parameters",
         TransformError::NothingToUndo | TransformError::Invalid { .. } => {

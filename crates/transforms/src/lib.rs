@@ -41,7 +41,7 @@ pub mod strategy;
 pub mod verify;
 
 pub use engine::{
-    Anchor, Application, Chain, ChainError, Claim, Evidence, Fact, Group, Match, Matched, Metadata,
-    Parameter, ParameterError, Pipeline, Refusal, Registry, Site, Soundness, Step, Tables, TransformError,
-    Transformation, apply, matches, matches_with, places, simplify,
+    Action, Anchor, Application, Chain, ChainError, Claim, Conditions, Evidence, Fact, Group, Match, Matched,
+    Metadata, Parameter, ParameterError, Pipeline, Refusal, Registry, Site, Soundness, Step, Tables,
+    TransformError, Transformation, apply, apply_under, matches, matches_with, places, simplify,
 };

@@ -18,13 +18,8 @@ pub fn lower(sdfg: &mut Sdfg) {
 }
 
 fn lower_one(sdfg: &mut Sdfg) {
-    // Inner blocks come first, so that what is in a region is flat when the region is moved out.
-    for block in inner_first(sdfg) {
-        match sdfg.block(block).kind.clone() {
-            BlockKind::Loop(repeated) => lower_loop(sdfg, block, &repeated),
-            BlockKind::Branch(branch) => lower_branch(sdfg, block, &branch),
-            BlockKind::State(_) | BlockKind::Break | BlockKind::Continue | BlockKind::Return => {}
-        }
+    for block in inner_first(sdfg, &[sdfg.body()]) {
+        lower_flat(sdfg, block);
     }
     let returns: Vec<BlockId> = sdfg
         .blocks()
@@ -36,10 +31,28 @@ fn lower_one(sdfg: &mut Sdfg) {
     }
 }
 
-/// Loops and branches, those inside of others first.
-fn inner_first(sdfg: &Sdfg) -> Vec<BlockId> {
+/// Makes states and transitions of a block and of all that is in it, in the region of the block. The block is a loop, or a
+/// branch without jumps that mean a loop around it.
+pub(crate) fn lower_block(sdfg: &mut Sdfg, block: BlockId) {
+    for inner in inner_first(sdfg, &sdfg.block(block).kind.regions()) {
+        lower_flat(sdfg, inner);
+    }
+    lower_flat(sdfg, block);
+}
+
+/// Lowers a block whose regions are flat.
+fn lower_flat(sdfg: &mut Sdfg, block: BlockId) {
+    match sdfg.block(block).kind.clone() {
+        BlockKind::Loop(repeated) => lower_loop(sdfg, block, &repeated),
+        BlockKind::Branch(branch) => lower_branch(sdfg, block, &branch),
+        BlockKind::State(_) | BlockKind::Break | BlockKind::Continue | BlockKind::Return => {}
+    }
+}
+
+/// Loops and branches in some regions, those inside of others first: what is in a region is flat when the region is moved out.
+fn inner_first(sdfg: &Sdfg, regions: &[RegionId]) -> Vec<BlockId> {
     let mut found = Vec::new();
-    let mut waiting = vec![sdfg.body()];
+    let mut waiting = regions.to_vec();
     while let Some(region) = waiting.pop() {
         for block in &sdfg.region(region).blocks {
             let regions = sdfg.block(*block).kind.regions();
@@ -90,6 +103,27 @@ fn lower_branch(sdfg: &mut Sdfg, block: BlockId, branch: &Branch) {
     blocks.push(join);
     list_before(sdfg, block, &blocks);
     replace(sdfg, block, choice, join);
+}
+
+/// Puts the blocks of the first arm of a branch in the place of the branch.
+pub(crate) fn take_first_arm(sdfg: &mut Sdfg, block: BlockId) {
+    let BlockKind::Branch(branch) = sdfg.block(block).kind.clone() else { return };
+    let Some(part) = branch.arms.first().map(|(_, part)| *part) else { return };
+    let (label, region) = (sdfg.block(block).label.clone(), sdfg.block(block).region);
+    if let ([only], []) = (sdfg.region(part).blocks.as_slice(), sdfg.region(part).transitions.as_slice()) {
+        let only = *only;
+        move_out(sdfg, part, region);
+        list_before(sdfg, block, &[only]);
+        replace(sdfg, block, only, only);
+        return;
+    }
+    let join = empty_state(sdfg, region, &label, "join");
+    end_with(sdfg, part, join, None);
+    let first = sdfg.region(part).start.unwrap_or(join);
+    let mut blocks = move_out(sdfg, part, region);
+    blocks.push(join);
+    list_before(sdfg, block, &blocks);
+    replace(sdfg, block, first, join);
 }
 
 /// Lets a flat region go on with `next` where it would end. In the body of a loop, `after` is where breaks lead to, and

@@ -11,7 +11,9 @@ mod raise;
 mod tests;
 
 pub use lower::lower;
+pub(crate) use lower::{lower_block, take_first_arm};
 pub use raise::raise;
+pub(crate) use raise::raise_one;
 use sdfg_graph::ir::draft::{DraftSdfg, DraftState};
 use sdfg_graph::ir::{
     Block, BlockId, BlockKind, NodeId, NodeKind, RegionId, Sdfg, State, StateId, Transition, TransitionId,

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use sdfg_graph::analysis::symbols::bound_symbols;
 use sdfg_graph::analysis::{ScopeTree, bound_dimensions, connector_edges};
 use sdfg_graph::ir::{
-    Access, BlockKind, ContainerId, Edge, EdgeId, Flow, Lifetime, NestedSdfg, Node, NodeId, NodeKind, State,
-    StateId,
+    Access, BlockKind, Container, ContainerId, EdgeId, Flow, Lifetime, Memlet, NestedSdfg, Node, NodeId,
+    NodeKind, Sdfg, State, StateId,
 };
 use sdfg_language::subset::{Range, Subset};
 use sdfg_language::symbolic::{Expr, Symbol};
@@ -58,7 +58,7 @@ fn only_state(nested: &NestedSdfg, label: &str) -> Result<StateId, EditError> {
 }
 
 /// Outer counterpart of an inner container.
-enum Meaning {
+pub(super) enum Meaning {
     /// A container of its own.
     Own(ContainerId),
     /// A part of a container, with the dimensions that the inner one has.
@@ -115,18 +115,13 @@ impl<'a, 'p> Inliner<'a, 'p> {
 
     fn part(&mut self, nested: &NestedSdfg, id: ContainerId) -> Result<Meaning, EditError> {
         let graph = self.editor.graph(self.state);
-        let container = nested.sdfg.container(id);
-        let refuse = |reason| EditError::Container { container: container.name.clone(), reason };
-        let edge = |direction| connector_edges(graph, self.node, direction, &container.name).first().copied();
+        let name = &nested.sdfg.container(id).name;
+        let edge = |direction| connector_edges(graph, self.node, direction, name).first().copied();
         let (input, output) = (edge(Direction::In), edge(Direction::Out));
-        let read = input.and_then(|edge| graph.edge(edge).memlet.read_access());
-        let written = output.and_then(|edge| graph.edge(edge).memlet.write_access());
-        let access = read.or(written).ok_or_else(|| refuse("nothing is connected with it"))?.clone();
-        let kept = bound_dimensions(access.subset(), container.shape().len())
-            .ok_or_else(|| refuse("its dimensions are not those of what it is bound to"))?;
+        let meaning = bound_part(graph, self.node, nested, id)?;
         self.inputs.extend(input.map(|edge| (id, edge)));
         self.outputs.extend(output.map(|edge| (id, edge)));
-        Ok(Meaning::Part(access, kept))
+        Ok(meaning)
     }
 
     fn own(
@@ -151,18 +146,7 @@ impl<'a, 'p> Inliner<'a, 'p> {
             ));
         }
         super::substitute::shape_of(&mut container, nested, values);
-        let mut used: BTreeSet<Symbol> = container.shape().iter().flat_map(Expr::free_symbols).collect();
-        if let Some(layout) = container.kind.layout() {
-            used.extend(layout.strides.iter().flat_map(Expr::free_symbols));
-        }
-        if used
-            .iter()
-            .any(|symbol| around.contains(symbol) || self.editor.sdfg().symbol_type(symbol).is_none())
-        {
-            return Err(refuse(&container.name, "its size depends on symbols that the caller does not give"));
-        }
-        container.name = names::fresh(&container.name, self.editor.names());
-        Ok(Meaning::Own(self.editor.put_container(container)))
+        own_copy(self.editor, container, around).map(Meaning::Own)
     }
 
     fn run(mut self) -> Result<(), EditError> {
@@ -173,10 +157,11 @@ impl<'a, 'p> Inliner<'a, 'p> {
         let mut touched = Touched::begin(self.editor, self.state);
         let mut nodes = BTreeMap::new();
         let kept = inner.nodes().filter(|(id, _)| !dissolved.contains_key(id));
-        let kept: Vec<(NodeId, Node)> = kept.map(|(id, node)| (id, self.outside(node))).collect();
+        let kept: Vec<(NodeId, Node)> = kept.map(|(id, node)| (id, outside(&self.meanings, node))).collect();
         self.editor.put_copies(self.state, kept, &mut nodes);
         for (id, edge) in inner.edges() {
-            let mut copy = self.translated(&inner, id, edge)?;
+            let mut copy = edge.clone();
+            copy.memlet = translated(self.editor.sdfg(), &self.meanings, &inner, id)?;
             let graph = self.editor.graph(self.state);
             match dissolved.get(&edge.src) {
                 Some(outer) => {
@@ -201,19 +186,6 @@ impl<'a, 'p> Inliner<'a, 'p> {
         }
         self.editor.take_node(self.state, self.node);
         touched.tidy(self.editor)
-    }
-
-    /// A node with the container that its own one is outside.
-    fn outside(&self, node: &Node) -> Node {
-        let mut copy = node.clone();
-        if let NodeKind::Access(container) = &mut copy.kind {
-            *container = match self.meanings.get(container) {
-                Some(Meaning::Own(id)) => *id,
-                Some(Meaning::Part(access, _)) => access.container,
-                None => *container,
-            };
-        }
-        copy
     }
 
     /// The edge at the call that edges of an inner access node join directly, if the node is not needed: it is only read
@@ -246,33 +218,6 @@ impl<'a, 'p> Inliner<'a, 'p> {
         }
     }
 
-    /// The edge with accesses of what is outside.
-    fn translated(&self, inner: &State, id: EdgeId, edge: &Edge) -> Result<Edge, EditError> {
-        let mut copy = edge.clone();
-        for access in copy.memlet.accesses_mut() {
-            match self.meanings.get(&access.container) {
-                Some(Meaning::Own(own)) => access.container = *own,
-                Some(Meaning::Part(bound, kept)) => {
-                    let subset = compose(bound.subset(), kept, access.subset()).ok_or_else(|| {
-                        let container = self.editor.sdfg().container(bound.container).name.clone();
-                        EditError::Inexact { edge: id, container, reason: "a part of a part is no subset" }
-                    })?;
-                    let free = |subset: &Subset| subset.0.iter().filter(|range| !range.is_index()).count();
-                    let code = [edge.src, edge.dst].map(|end| inner.node(end));
-                    if let Some(node) = code.iter().find(|node| node.kind.is_code())
-                        && free(&subset) != free(access.subset())
-                    {
-                        return Err(EditError::DimensionsChange { edge: id, label: node.label.clone() });
-                    }
-                    access.container = bound.container;
-                    *access.subset_mut() = subset;
-                }
-                None => {}
-            }
-        }
-        Ok(copy)
-    }
-
     /// Everything before the call comes before all of its nodes, and therefore before everything after the
     /// call.
     fn keep_order(&mut self, nodes: &BTreeSet<NodeId>) -> Result<(), EditError> {
@@ -293,6 +238,88 @@ impl<'a, 'p> Inliner<'a, 'p> {
         }
         Ok(())
     }
+}
+
+/// The part of a container that an argument of a call is bound to.
+pub(super) fn bound_part(
+    graph: &State,
+    node: NodeId,
+    nested: &NestedSdfg,
+    id: ContainerId,
+) -> Result<Meaning, EditError> {
+    let container = nested.sdfg.container(id);
+    let refuse = |reason| EditError::Container { container: container.name.clone(), reason };
+    let edge = |direction| connector_edges(graph, node, direction, &container.name).first().copied();
+    let read = edge(Direction::In).and_then(|edge| graph.edge(edge).memlet.read_access());
+    let written = edge(Direction::Out).and_then(|edge| graph.edge(edge).memlet.write_access());
+    let access = read.or(written).ok_or_else(|| refuse("nothing is connected with it"))?.clone();
+    let kept = bound_dimensions(access.subset(), container.shape().len())
+        .ok_or_else(|| refuse("its dimensions are not those of what it is bound to"))?;
+    Ok(Meaning::Part(access, kept))
+}
+
+/// Adds a transient of a called SDFG, whose shape is told in symbols of the caller, to the caller under a free name.
+pub(super) fn own_copy(
+    editor: &mut Editor<'_>,
+    mut container: Container,
+    around: &BTreeSet<Symbol>,
+) -> Result<ContainerId, EditError> {
+    let mut used: BTreeSet<Symbol> = container.shape().iter().flat_map(Expr::free_symbols).collect();
+    if let Some(layout) = container.kind.layout() {
+        used.extend(layout.strides.iter().flat_map(Expr::free_symbols));
+    }
+    if used.iter().any(|symbol| around.contains(symbol) || editor.sdfg().symbol_type(symbol).is_none()) {
+        let reason = "its size depends on symbols that the caller does not give";
+        return Err(EditError::Container { container: container.name, reason });
+    }
+    container.name = names::fresh(&container.name, editor.names());
+    Ok(editor.put_container(container))
+}
+
+/// A node with the container that its own one is outside.
+pub(super) fn outside(meanings: &BTreeMap<ContainerId, Meaning>, node: &Node) -> Node {
+    let mut copy = node.clone();
+    if let NodeKind::Access(container) = &mut copy.kind {
+        *container = match meanings.get(container) {
+            Some(Meaning::Own(id)) => *id,
+            Some(Meaning::Part(access, _)) => access.container,
+            None => *container,
+        };
+    }
+    copy
+}
+
+/// The memlet of an edge with accesses of what is outside.
+pub(super) fn translated(
+    caller: &Sdfg,
+    meanings: &BTreeMap<ContainerId, Meaning>,
+    inner: &State,
+    id: EdgeId,
+) -> Result<Memlet, EditError> {
+    let edge = inner.edge(id);
+    let mut memlet = edge.memlet.clone();
+    for access in memlet.accesses_mut() {
+        match meanings.get(&access.container) {
+            Some(Meaning::Own(own)) => access.container = *own,
+            Some(Meaning::Part(bound, kept)) => {
+                let subset = compose(bound.subset(), kept, access.subset()).ok_or_else(|| {
+                    let container = caller.container(bound.container).name.clone();
+                    EditError::Inexact { edge: id, container, reason: "a part of a part is no subset" }
+                })?;
+                let free = |subset: &Subset| subset.0.iter().filter(|range| !range.is_index()).count();
+                let code = [edge.src, edge.dst].map(|end| inner.node(end));
+                if let Some(node) = code.iter().find(|node| node.kind.is_code())
+                    && free(&subset) != free(access.subset())
+                {
+                    return Err(EditError::DimensionsChange { edge: id, label: node.label.clone() });
+                }
+                access.container = bound.container;
+                *access.subset_mut() = subset;
+            }
+            None => {}
+        }
+    }
+    Ok(memlet)
 }
 
 /// The elements of `bound` that `inner` names, counted over the dimensions that are kept.

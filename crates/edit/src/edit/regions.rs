@@ -222,18 +222,23 @@ impl Replaced<'_> {
         if self.containers.is_empty() {
             return;
         }
-        let copy = |id: ContainerId| self.containers.get(&id).copied().unwrap_or(id);
-        let nodes: Vec<NodeId> = state.nodes().map(|(id, _)| id).collect();
-        for id in nodes {
-            if let NodeKind::Access(container) = &mut state.node_mut(id).kind {
-                *container = copy(*container);
-            }
+        use_containers(state, &self.containers);
+    }
+}
+
+/// Lets a state use other containers.
+pub(super) fn use_containers(state: &mut State, others: &BTreeMap<ContainerId, ContainerId>) {
+    let other = |id: ContainerId| others.get(&id).copied().unwrap_or(id);
+    let nodes: Vec<NodeId> = state.nodes().map(|(id, _)| id).collect();
+    for id in nodes {
+        if let NodeKind::Access(container) = &mut state.node_mut(id).kind {
+            *container = other(*container);
         }
-        let edges: Vec<_> = state.edges().map(|(id, _)| id).collect();
-        for id in edges {
-            let accesses = state.memlet_mut(id).accesses_mut();
-            accesses.for_each(|access| access.container = copy(access.container));
-        }
+    }
+    let edges: Vec<_> = state.edges().map(|(id, _)| id).collect();
+    for id in edges {
+        let accesses = state.memlet_mut(id).accesses_mut();
+        accesses.for_each(|access| access.container = other(access.container));
     }
 }
 
@@ -243,7 +248,7 @@ fn is_owned(container: &Container) -> bool {
 }
 
 /// The states in a region and in the regions inside it.
-fn states_in(sdfg: &Sdfg, region: RegionId) -> BTreeSet<StateId> {
+pub(super) fn states_in(sdfg: &Sdfg, region: RegionId) -> BTreeSet<StateId> {
     let (mut found, mut waiting) = (BTreeSet::new(), vec![region]);
     while let Some(region) = waiting.pop() {
         for block in &sdfg.region(region).blocks {

@@ -7,7 +7,7 @@ use sdfg_graph::analysis::accesses::alias_targets;
 use sdfg_graph::ir::draft::DraftState;
 use sdfg_graph::ir::{
     Block, BlockId, BlockKind, ContainerId, ContainerKind, Edge, Flow, Lifetime, Loop, NodeId, NodeKind,
-    Sdfg, State, StateId, Transition,
+    RegionId, Sdfg, State, StateId, Transition,
 };
 
 use super::control::{expect_block, expect_state_block, jumps_out};
@@ -101,10 +101,21 @@ impl Editor<'_> {
             let reason = "it jumps to the end of the loop around, which would be another one";
             return Err(EditError::ControlFlow { label: found.label.clone(), reason });
         }
-        let region = found.region;
+        Ok(self.enclose(block, label, |body| BlockKind::Loop(Loop { body, ..header })))
+    }
+
+    /// Puts a block into the region of a new block, which takes its place.
+    pub(super) fn enclose(
+        &mut self,
+        block: BlockId,
+        label: &str,
+        kind: impl FnOnce(RegionId) -> BlockKind,
+    ) -> BlockId {
+        let sdfg = self.sdfg();
+        let region = sdfg.block(block).region;
         let was_start = sdfg.region(region).start == Some(block);
         let body = self.put_region();
-        let kind = BlockKind::Loop(Loop { body, ..header });
+        let kind = kind(body);
         let new = self.put_block(Block { label: label.to_owned(), kind, region, loc: None });
         for id in self.sdfg().region(region).transitions.clone() {
             let found = self.sdfg().transition(id);
@@ -114,7 +125,7 @@ impl Editor<'_> {
             }
         }
         self.set_region(region, |outer| {
-            // The loop stands where the block stood.
+            // The new block stands where the block stood.
             outer.blocks.retain(|id| *id != new);
             for id in &mut outer.blocks {
                 if *id == block {
@@ -130,7 +141,7 @@ impl Editor<'_> {
             inner.start = Some(block);
         });
         self.set_block(block, |block| block.region = body);
-        Ok(new)
+        new
     }
 
     /// Moves the nodes of a state that are not among `first` into a new state after it. Gives its block. The program means the
@@ -176,7 +187,9 @@ impl Editor<'_> {
             let node = |id: NodeId| (id, graph.node(id).clone());
             let mut nodes = copy_into(&mut target, rest.iter().copied().map(node));
             for (_, edge) in graph.edges() {
-                let Some(dst) = nodes.get(&edge.dst).copied() else { continue };
+                // What leads to an access node that is in both states stays.
+                let dst = nodes.get(&edge.dst).copied().filter(|_| rest.contains(&edge.dst));
+                let Some(dst) = dst else { continue };
                 if matches!(edge.memlet.flow, Flow::Order) && !nodes.contains_key(&edge.src) {
                     continue;
                 }
@@ -316,7 +329,7 @@ fn check_shared(
 /// Last nodes of the first state and first nodes of the second that must stay in order: of parts that access the same
 /// container, one of them writing.
 fn dependent(sdfg: &Sdfg, first: &State, second: &State) -> Vec<(NodeId, NodeId)> {
-    let aliases = alias_targets(sdfg);
+    let aliases = all_targets(sdfg);
     let (before, after) = (parts(first, &aliases), parts(second, &aliases));
     let mut pairs = Vec::new();
     for (nodes, sets) in &before {
@@ -328,6 +341,20 @@ fn dependent(sdfg: &Sdfg, first: &State, second: &State) -> Vec<(NodeId, NodeId)
         }
     }
     pairs
+}
+
+/// The containers that each alias may name, also through other aliases.
+fn all_targets(sdfg: &Sdfg) -> BTreeMap<ContainerId, BTreeSet<ContainerId>> {
+    let direct = alias_targets(sdfg);
+    let reached = |alias: &ContainerId| {
+        let (mut found, mut waiting) = (BTreeSet::new(), vec![*alias]);
+        while let Some(next) = waiting.pop() {
+            let targets = direct.get(&next).into_iter().flatten();
+            waiting.extend(targets.copied().filter(|target| found.insert(*target)));
+        }
+        found
+    };
+    direct.keys().map(|alias| (*alias, reached(alias))).collect()
 }
 
 /// The parts of a state that no edge joins, with what each accesses; what is accessed through an alias counts for what it

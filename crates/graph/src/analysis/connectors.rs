@@ -38,7 +38,10 @@ impl TaskletConnectors {
     ) -> Self {
         let mut found =
             TaskletConnectors { environment: Environment::new(), edges: Vec::new(), untyped: Vec::new() };
-        for (name, ty) in symbols {
+        // A connector hides a symbol with its name, which may have no value here.
+        let is_hidden =
+            |name: &str| tasklet.inputs.iter().chain(&tasklet.outputs).any(|own| own.name == name);
+        for (name, ty) in symbols.into_iter().filter(|(name, _)| !is_hidden(name)) {
             found.environment.add_symbol(name, ty);
         }
         let indexed = match &tasklet.body {

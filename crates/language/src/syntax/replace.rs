@@ -25,42 +25,63 @@ impl Expression {
     /// The expression with names replaced, all at once. The base of a subscript is replaced by names only.
     #[must_use]
     pub fn replace_names(&self, replacements: &BTreeMap<String, Expression>) -> Expression {
-        let replace = |e: &Expression| e.replace_names(replacements);
-        let boxed = |e: &Expression| Box::new(replace(e));
-        let kind = match &self.kind {
-            ExpressionKind::Name(name) => match replacements.get(name) {
-                Some(replacement) => return replacement.clone(),
-                None => self.kind.clone(),
-            },
+        self.rewrite(&mut |found| match &found.kind {
+            ExpressionKind::Name(name) => replacements.get(name).cloned(),
+            ExpressionKind::Subscript { base, indices } => {
+                let kind =
+                    ExpressionKind::Subscript { base: base.replaced(replacements), indices: indices.clone() };
+                Some(Expression { kind, span: found.span })
+            }
             ExpressionKind::Integer(_)
+            | ExpressionKind::Float(_)
+            | ExpressionKind::Imaginary(_)
+            | ExpressionKind::Bool(_)
+            | ExpressionKind::Unary { .. }
+            | ExpressionKind::Binary { .. }
+            | ExpressionKind::Compare { .. }
+            | ExpressionKind::Conditional { .. }
+            | ExpressionKind::Call { .. } => None,
+        })
+    }
+
+    /// The expression with parts replaced: `replace` sees each part after the parts inside it were replaced, and gives another
+    /// one or leaves it. It does not see what it gave.
+    #[must_use]
+    pub fn rewrite(&self, replace: &mut dyn FnMut(&Expression) -> Option<Expression>) -> Expression {
+        let kind = match &self.kind {
+            ExpressionKind::Name(_)
+            | ExpressionKind::Integer(_)
             | ExpressionKind::Float(_)
             | ExpressionKind::Imaginary(_)
             | ExpressionKind::Bool(_) => self.kind.clone(),
             ExpressionKind::Unary { op, operand } => {
-                ExpressionKind::Unary { op: *op, operand: boxed(operand) }
+                ExpressionKind::Unary { op: *op, operand: Box::new(operand.rewrite(replace)) }
             }
-            ExpressionKind::Binary { op, left, right } => {
-                ExpressionKind::Binary { op: *op, left: boxed(left), right: boxed(right) }
-            }
+            ExpressionKind::Binary { op, left, right } => ExpressionKind::Binary {
+                op: *op,
+                left: Box::new(left.rewrite(replace)),
+                right: Box::new(right.rewrite(replace)),
+            },
             ExpressionKind::Compare { first, rest } => ExpressionKind::Compare {
-                first: boxed(first),
-                rest: rest.iter().map(|(op, operand)| (*op, replace(operand))).collect(),
+                first: Box::new(first.rewrite(replace)),
+                rest: rest.iter().map(|(op, operand)| (*op, operand.rewrite(replace))).collect(),
             },
             ExpressionKind::Conditional { condition, then, otherwise } => ExpressionKind::Conditional {
-                condition: boxed(condition),
-                then: boxed(then),
-                otherwise: boxed(otherwise),
+                condition: Box::new(condition.rewrite(replace)),
+                then: Box::new(then.rewrite(replace)),
+                otherwise: Box::new(otherwise.rewrite(replace)),
             },
             ExpressionKind::Call { function, arguments } => ExpressionKind::Call {
                 function: function.clone(),
-                arguments: arguments.iter().map(replace).collect(),
+                arguments: arguments.iter().map(|argument| argument.rewrite(replace)).collect(),
             },
-            ExpressionKind::Subscript { base, indices } => {
-                let indices = indices.iter().map(|index| index.replace_names(replacements)).collect();
-                ExpressionKind::Subscript { base: base.replaced(replacements), indices }
-            }
+            ExpressionKind::Subscript { base, indices } => ExpressionKind::Subscript {
+                base: base.clone(),
+                indices: indices.iter().map(|index| index.rewrite(replace)).collect(),
+            },
         };
-        Expression { kind, span: self.span }
+        let found = Expression { kind, span: self.span };
+        replace(&found).unwrap_or(found)
     }
 }
 
@@ -68,16 +89,28 @@ impl Index {
     /// The index with names replaced; see [`Expression::replace_names`].
     #[must_use]
     pub fn replace_names(&self, replacements: &BTreeMap<String, Expression>) -> Index {
-        let part = |part: &Option<Expression>| part.as_ref().map(|e| e.replace_names(replacements));
+        self.each_part(&mut |part| part.replace_names(replacements))
+    }
+
+    /// The index with parts replaced; see [`Expression::rewrite`].
+    #[must_use]
+    pub fn rewrite(&self, replace: &mut dyn FnMut(&Expression) -> Option<Expression>) -> Index {
+        self.each_part(&mut |part| part.rewrite(replace))
+    }
+
+    fn each_part(&self, change: &mut dyn FnMut(&Expression) -> Expression) -> Index {
         match self {
-            Index::Point(at) => Index::Point(at.replace_names(replacements)),
-            Index::Range { begin, end, step, tile, span } => Index::Range {
-                begin: part(begin),
-                end: part(end),
-                step: part(step),
-                tile: part(tile),
-                span: *span,
-            },
+            Index::Point(at) => Index::Point(change(at)),
+            Index::Range { begin, end, step, tile, span } => {
+                let mut part = |part: &Option<Expression>| part.as_ref().map(&mut *change);
+                Index::Range {
+                    begin: part(begin),
+                    end: part(end),
+                    step: part(step),
+                    tile: part(tile),
+                    span: *span,
+                }
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use sdfg::ir::Sdfg;
 use sdfg::path::ElementPath;
 
-use super::{Match, Site, Tables, TransformError, Transformation, places};
+use super::{Conditions, Match, Site, Tables, TransformError, Transformation, places};
 
 /// Where a transformation is applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,11 +24,28 @@ pub struct Step {
     pub transformation: Box<dyn Transformation>,
     /// The place.
     pub at: Anchor,
+    /// Conditions that the check takes for granted.
+    pub under: Conditions,
+}
+
+impl Step {
+    /// The step under conditions.
+    ///
+    /// ```
+    /// use sdfg_transforms::{Conditions, rewrites::LoopToMap};
+    ///
+    /// let step = LoopToMap::default().at("rows").under(Conditions::guarded_by(["K >= N"]));
+    /// assert!(step.under.guard);
+    /// ```
+    #[must_use]
+    pub fn under(self, conditions: Conditions) -> Self {
+        Step { under: conditions, ..self }
+    }
 }
 
 impl<T: Transformation + 'static> From<T> for Step {
     fn from(transformation: T) -> Self {
-        Step { transformation: Box::new(transformation), at: Anchor::Only }
+        Step { transformation: Box::new(transformation), at: Anchor::Only, under: Conditions::default() }
     }
 }
 

@@ -4,10 +4,14 @@
 //! {
 //!   "version": 1,
 //!   "steps": [
-//!     { "transformation": "MapTiling", "parameters": { "tile_sizes": [32] }, "at": ["double/main/m"] }
+//!     { "transformation": "simplify" },
+//!     { "transformation": "MapTiling", "parameters": { "tile_sizes": [32] }, "at": ["double/main/m"] },
+//!     { "transformation": "LoopToMap", "at": ["double/rows"], "assume": ["K >= N"], "guard": true }
 //!   ]
 //! }
 //! ```
+//!
+//! The step `simplify` applies the strict transformations, at most `fuel` times if it has this parameter.
 
 use std::path::Path;
 
@@ -17,7 +21,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
-use super::{Anchor, Pipeline, Registry, Step, TransformError, Transformation};
+use super::{
+    Anchor, Conditions, ParameterError, Pipeline, Registry, Soundness, Step, TransformError, Transformation,
+};
+
+/// The name of the step that simplifies.
+pub(super) const SIMPLIFY: &str = "simplify";
 
 /// Version of the format.
 const VERSION: u32 = 1;
@@ -34,9 +43,56 @@ pub(super) struct ChainStep {
     pub(super) transformation: String,
     pub(super) parameters: Value,
     pub(super) at: Anchor,
+    pub(super) under: Conditions,
+}
+
+/// A step of a chain with the transformation of a registry.
+#[derive(Debug)]
+pub enum Action {
+    /// A transformation with its parameters.
+    Apply(Box<dyn Transformation>),
+    /// Simplification, with the largest number of applications.
+    Simplify(Option<usize>),
+}
+
+impl Action {
+    /// The name of the transformation.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Action::Apply(transformation) => transformation.metadata().name,
+            Action::Simplify(_) => SIMPLIFY,
+        }
+    }
+
+    /// How far results stay the same. Simplification consists of transformations that keep them.
+    pub fn soundness(&self) -> Soundness {
+        match self {
+            Action::Apply(transformation) => transformation.metadata().soundness,
+            Action::Simplify(_) => Soundness::Always,
+        }
+    }
+}
+
+/// The parameters of a simplification.
+#[derive(Default, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+struct Fuel {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fuel: Option<usize>,
 }
 
 impl ChainStep {
+    /// The step that simplifies.
+    pub(super) fn simplification(fuel: Option<usize>) -> Self {
+        ChainStep {
+            transformation: SIMPLIFY.to_owned(),
+            // A number has a form in JSON.
+            parameters: serde_json::to_value(Fuel { fuel }).unwrap_or_default(),
+            at: Anchor::Only,
+            under: Conditions::default(),
+        }
+    }
+
     fn failed(&self, at: usize, error: TransformError) -> ChainError {
         ChainError::Step { number: at + 1, name: self.transformation.clone(), error: Box::new(error) }
     }
@@ -96,6 +152,10 @@ struct FileStep {
     parameters: Value,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     at: Option<FileAnchor>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    assume: Vec<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    guard: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -144,7 +204,14 @@ impl Chain {
             for (name, value) in step.parameters.as_object().into_iter().flatten() {
                 text.push_str(&format!(" {name}={value}"));
             }
-            format!("{text} at {}", step.at)
+            if step.transformation != SIMPLIFY {
+                text.push_str(&format!(" at {}", step.at));
+            }
+            match (step.under.is_empty(), step.under.guard) {
+                (true, _) => text,
+                (false, true) => format!("{text} guarded by {}", step.under),
+                (false, false) => format!("{text} assuming {}", step.under),
+            }
         };
         self.steps.iter().map(line).collect()
     }
@@ -164,6 +231,8 @@ impl Chain {
                 Anchor::Number(number) => Some(FileAnchor::Number(*number)),
                 Anchor::Only => None,
             },
+            assume: step.under.assume.clone(),
+            guard: step.under.guard,
         };
         let file = File { version: VERSION, steps: self.steps.iter().map(step).collect() };
         Ok(serde_json::to_string_pretty(&file)? + "\n")
@@ -194,6 +263,7 @@ impl Chain {
                 transformation: step.transformation,
                 parameters: step.parameters,
                 at: anchor,
+                under: Conditions { assume: step.assume, guard: step.guard },
             });
         }
         Ok(Chain { steps })
@@ -226,23 +296,47 @@ impl Chain {
     /// [`ChainError::Step`] tells which step does not apply, and why.
     pub fn replay(&self, program: Sdfg, registry: &Registry) -> Result<Pipeline, ChainError> {
         let mut pipeline = Pipeline::on(program);
-        for (transformation, (at, step)) in
-            self.transformations(registry)?.into_iter().zip(self.steps.iter().enumerate())
-        {
-            let step_taken = pipeline.apply(Step { transformation, at: step.at.clone() });
-            step_taken.map_err(|error| step.failed(at, error))?;
+        for (action, (at, step)) in self.actions(registry)?.into_iter().zip(self.steps.iter().enumerate()) {
+            let taken = match action {
+                Action::Simplify(fuel) => {
+                    pipeline.simplify(registry, fuel);
+                    Ok(())
+                }
+                Action::Apply(transformation) => {
+                    let step = Step { transformation, at: step.at.clone(), under: step.under.clone() };
+                    pipeline.apply(step).map(|_| ())
+                }
+            };
+            taken.map_err(|error| step.failed(at, error))?;
         }
         Ok(pipeline)
     }
 
-    /// The transformation of each step, from a registry.
+    /// The steps with the transformations of a registry.
     ///
     /// # Errors
     /// [`ChainError::Step`] if there is none of a name, or if it has other parameters.
-    pub fn transformations(&self, registry: &Registry) -> Result<Vec<Box<dyn Transformation>>, ChainError> {
+    pub fn actions(&self, registry: &Registry) -> Result<Vec<Action>, ChainError> {
         let made = |(at, step): (usize, &ChainStep)| {
+            if step.transformation == SIMPLIFY {
+                let parameters = if step.parameters.is_null() {
+                    Ok(Fuel::default())
+                } else {
+                    serde_json::from_value(step.parameters.clone())
+                };
+                let fuel = parameters.map_err(|error| {
+                    let name = SIMPLIFY.to_owned();
+                    let error = ParameterError::Parameters {
+                        name,
+                        reason: error.to_string(),
+                        known: vec!["fuel".to_owned()],
+                    };
+                    step.failed(at, error.into())
+                })?;
+                return Ok(Action::Simplify(fuel.fuel));
+            }
             let made = registry.make(&step.transformation, &step.parameters);
-            made.map_err(|error| step.failed(at, error.into()))
+            made.map(Action::Apply).map_err(|error| step.failed(at, error.into()))
         };
         self.steps.iter().enumerate().map(made).collect()
     }

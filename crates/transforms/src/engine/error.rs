@@ -56,6 +56,14 @@ pub enum TransformError {
     /// The name or parameters of the transformation are wrong.
     #[error(transparent)]
     Parameters(#[from] ParameterError),
+    /// A condition of the step is none that can be used.
+    #[error("the condition `{text}`: {reason}")]
+    Condition {
+        /// The condition.
+        text: String,
+        /// What is wrong.
+        reason: String,
+    },
     /// There is no application to undo.
     #[error("there is nothing to undo")]
     NothingToUndo,

@@ -8,6 +8,7 @@ use std::fmt;
 
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::{Expr, Symbol};
+use sdfg::syntax::CompareOp;
 
 /// The facts that an application relied on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -70,8 +71,32 @@ pub enum Claim {
         /// Another part.
         second: Subset,
     },
+    /// Two values of a symbol in a range give two parts a common element only if they differ by at most a distance.
+    Near {
+        /// The symbol.
+        symbol: Symbol,
+        /// Its values.
+        range: Range,
+        /// A part.
+        first: Subset,
+        /// Another part.
+        second: Subset,
+        /// The distance.
+        distance: i64,
+    },
     /// No other part of the program uses the container.
     NoOtherUse,
+    /// A comparison that the user states, instead of the prover.
+    Stated {
+        /// The left side.
+        left: Expr,
+        /// The comparison.
+        op: CompareOp,
+        /// The right side.
+        right: Expr,
+        /// Whether the rewritten program tests it.
+        tested: bool,
+    },
 }
 
 impl fmt::Display for Claim {
@@ -84,7 +109,17 @@ impl fmt::Display for Claim {
             Claim::Apart { symbol, range, first, second } => {
                 write!(f, "[{first}] and [{second}] are apart for different {symbol} in {range}")
             }
+            Claim::Near { symbol, range, first, second, distance } => {
+                write!(
+                    f,
+                    "[{first}] and [{second}] meet for {symbol} in {range} at a distance of at most {distance}"
+                )
+            }
             Claim::NoOtherUse => f.write_str("nothing else uses it"),
+            Claim::Stated { left, op, right, tested } => {
+                let by = if *tested { "which a guard tests" } else { "which the user assumes" };
+                write!(f, "{left} {} {right}, {by}", op.text())
+            }
         }
     }
 }
@@ -102,21 +137,37 @@ impl Claim {
             Claim::Equal(a, b) => Some(number(a)? == number(b)?),
             Claim::OneValue(range) => Some(values(range, value)?.len() == 1),
             Claim::Apart { symbol, range, first, second } => {
-                let at = |part: &Subset, number: i64| {
-                    elements(part, &|name: &Symbol| if name == symbol { Some(number) } else { value(name) })
-                };
-                let numbers = values(range, value)?;
-                let mut is_apart = true;
-                for one in &numbers {
-                    for other in numbers.iter().filter(|other| *other != one) {
-                        is_apart &= at(first, *one)?.is_disjoint(&at(second, *other)?);
-                    }
-                }
-                Some(is_apart)
+                apart((symbol, range), [first, second], 0, value)
+            }
+            Claim::Near { symbol, range, first, second, distance } => {
+                apart((symbol, range), [first, second], *distance, value)
             }
             Claim::NoOtherUse => None,
+            Claim::Stated { left, op, right, .. } => Some(op.holds(Some(number(left)?.cmp(&number(right)?)))),
         }
     }
+}
+
+/// Whether values of a symbol that differ by more than a distance give two parts no common element.
+fn apart(
+    (symbol, range): (&Symbol, &Range),
+    parts: [&Subset; 2],
+    distance: i64,
+    value: &dyn Fn(&Symbol) -> Option<i64>,
+) -> Option<bool> {
+    let at = |part: &Subset, number: i64| {
+        elements(part, &|name: &Symbol| if name == symbol { Some(number) } else { value(name) })
+    };
+    let numbers = values(range, value)?;
+    let mut is_apart = true;
+    for one in &numbers {
+        let far =
+            |other: &&i64| i128::from(**other).abs_diff(i128::from(*one)) > distance.unsigned_abs().into();
+        for other in numbers.iter().filter(far) {
+            is_apart &= at(parts[0], *one)?.is_disjoint(&at(parts[1], *other)?);
+        }
+    }
+    Some(is_apart)
 }
 
 /// The elements of a subset.

@@ -2,6 +2,7 @@
 
 mod anchor;
 mod chain;
+mod condition;
 mod error;
 mod evidence;
 mod found;
@@ -14,7 +15,8 @@ mod tables;
 mod transformation;
 
 pub use anchor::{Anchor, Step};
-pub use chain::{Chain, ChainError};
+pub use chain::{Action, Chain, ChainError};
+pub use condition::{Conditions, apply_under};
 pub use error::TransformError;
 pub use evidence::{Claim, Evidence, Fact};
 pub(crate) use found::state_of;

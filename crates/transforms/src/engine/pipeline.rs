@@ -1,13 +1,18 @@
 //! Pipelines: transformations applied to a program one after the other, and recorded.
 
+use std::collections::BTreeMap;
+
 use sdfg::diagnostic::Severity;
 use sdfg::edit::{Changes, EditError, Editor, Snapshot};
 use sdfg::ir::{NodeId, Sdfg, StateId};
 use sdfg::validate::{Validated, validate};
 
-use super::chain::{Chain, ChainStep};
+use super::chain::{Chain, ChainStep, SIMPLIFY};
 use super::found::holds;
-use super::{Anchor, Evidence, Match, Refusal, Site, Step, Tables, TransformError, Transformation, places};
+use super::{
+    Anchor, Conditions, Evidence, Match, Refusal, Registry, Site, Step, Tables, TransformError,
+    Transformation, apply_under, places, simplify,
+};
 
 /// A program with the transformations that were applied to it.
 #[derive(Debug)]
@@ -34,6 +39,8 @@ pub struct Application {
     pub changes: Changes,
     /// The facts that the check relied on.
     pub evidence: Evidence,
+    /// Conditions of the step that the check took for granted.
+    pub conditions: Conditions,
 }
 
 impl Pipeline {
@@ -52,10 +59,26 @@ impl Pipeline {
     /// # Errors
     /// If it does not match at the place, or refuses it. The program is then unchanged.
     pub fn apply(&mut self, step: impl Into<Step>) -> Result<&Application, TransformError> {
-        let Step { transformation, at } = step.into();
+        let Step { transformation, at, under } = step.into();
         let all = places(&self.program, transformation.as_ref());
         let found = at.resolve_among(&self.program, transformation.as_ref(), &all)?;
-        self.apply_among(transformation.as_ref(), &found, &all)
+        self.apply_among(transformation.as_ref(), &found, &all, &under)
+    }
+
+    /// Applies the strict transformations of a registry until none applies, at most `fuel` times, as one step. Gives the number of
+    /// applications of each by name.
+    pub fn simplify(&mut self, registry: &Registry, fuel: Option<usize>) -> BTreeMap<&'static str, usize> {
+        let before = Snapshot::of(&self.program);
+        let counts = simplify(&mut self.program, registry, fuel);
+        let application = Application {
+            name: SIMPLIFY,
+            at: self.program.name.clone(),
+            changes: Changes::default(),
+            evidence: Evidence::default(),
+            conditions: Conditions::default(),
+        };
+        self.applied.push(Applied { before, step: ChainStep::simplification(fuel), application });
+        counts
     }
 
     /// Applies a transformation at a match.
@@ -67,7 +90,8 @@ impl Pipeline {
         transformation: &dyn Transformation,
         found: &Match,
     ) -> Result<&Application, TransformError> {
-        self.apply_among(transformation, found, &places(&self.program, transformation))
+        let all = places(&self.program, transformation);
+        self.apply_among(transformation, found, &all, &Conditions::default())
     }
 
     fn apply_among(
@@ -75,14 +99,16 @@ impl Pipeline {
         transformation: &dyn Transformation,
         found: &Match,
         all: &[Match],
+        under: &Conditions,
     ) -> Result<&Application, TransformError> {
         let anchor = Anchor::of(&self.program, found, all);
         let before = Snapshot::of(&self.program);
-        let application = apply(&mut self.program, transformation, found)?;
+        let application = apply_under(&mut self.program, transformation, found, under)?;
         let step = ChainStep {
             transformation: application.name.to_owned(),
             parameters: transformation.parameters(),
             at: anchor,
+            under: under.clone(),
         };
         self.applied.push(Applied { before, step, application });
         match self.applied.last() {
@@ -159,7 +185,7 @@ pub fn apply(
     let site = site.ok_or_else(gone)?;
     let evidence = transformation.check(&site).map_err(refused)?;
     let edited = edit(program, transformation, found).map_err(|error| refused(Refusal::Edit(error)))?;
-    Ok(Application { name, at, changes: edited, evidence })
+    Ok(Application { name, at, changes: edited, evidence, conditions: Conditions::default() })
 }
 
 fn edit(
@@ -197,7 +223,7 @@ pub(super) fn apply_in_series(
 }
 
 /// Edits the SDFG behind some calls.
-fn within(
+pub(super) fn within(
     editor: &mut Editor<'_>,
     calls: &[(StateId, NodeId)],
     edits: &mut dyn FnMut(&mut Editor<'_>) -> Result<(), EditError>,

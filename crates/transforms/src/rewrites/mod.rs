@@ -6,6 +6,7 @@
 mod accumulate_transient;
 mod dead_dataflow;
 mod dead_state;
+mod diamond_tiling;
 mod fill;
 mod inline_sdfg;
 mod iterations;
@@ -14,6 +15,7 @@ mod local_storage;
 mod loop_peeling;
 mod loop_to_map;
 mod loop_unroll;
+mod lower_loops;
 mod map_collapse;
 mod map_dim_shuffle;
 mod map_expansion;
@@ -29,9 +31,11 @@ mod map_unroll;
 mod move_loop_into_map;
 mod nest_sdfg;
 mod nested_maps;
+mod raise_loops;
 mod reduce_peeling;
 mod redundant_array;
 mod redundant_second_array;
+mod scalar_to_symbol;
 mod sizes;
 mod sole_write;
 mod state_elimination;
@@ -46,12 +50,14 @@ mod vectorization;
 pub use accumulate_transient::AccumulateTransient;
 pub use dead_dataflow::DeadDataflowElimination;
 pub use dead_state::DeadStateElimination;
+pub use diamond_tiling::DiamondTiling;
 pub use inline_sdfg::InlineSdfg;
 pub use lift_to_library::LiftToLibrary;
 pub use local_storage::LocalStorage;
 pub use loop_peeling::LoopPeeling;
 pub use loop_to_map::LoopToMap;
 pub use loop_unroll::LoopUnroll;
+pub use lower_loops::LowerLoops;
 pub use map_collapse::MapCollapse;
 pub use map_dim_shuffle::MapDimShuffle;
 pub use map_expansion::MapExpansion;
@@ -66,9 +72,11 @@ pub use map_to_for_loop::MapToForLoop;
 pub use map_unroll::MapUnroll;
 pub use move_loop_into_map::MoveLoopIntoMap;
 pub use nest_sdfg::NestSdfg;
+pub use raise_loops::RaiseLoops;
 pub use reduce_peeling::ReducePeeling;
 pub use redundant_array::RedundantArray;
 pub use redundant_second_array::RedundantSecondArray;
+pub use scalar_to_symbol::ScalarToSymbol;
 pub use sizes::Size;
 pub use state_elimination::StateElimination;
 pub use state_fusion::StateFusion;
@@ -84,12 +92,14 @@ pub(crate) fn register(registry: &mut Registry) {
     registry.register::<AccumulateTransient>();
     registry.register::<DeadDataflowElimination>();
     registry.register::<DeadStateElimination>();
+    registry.register::<DiamondTiling>();
     registry.register::<InlineSdfg>();
     registry.register::<LiftToLibrary>();
     registry.register::<LocalStorage>();
     registry.register::<LoopPeeling>();
     registry.register::<LoopToMap>();
     registry.register::<LoopUnroll>();
+    registry.register::<LowerLoops>();
     registry.register::<MapCollapse>();
     registry.register::<MapDimShuffle>();
     registry.register::<MapExpansion>();
@@ -104,9 +114,11 @@ pub(crate) fn register(registry: &mut Registry) {
     registry.register::<MapUnroll>();
     registry.register::<MoveLoopIntoMap>();
     registry.register::<NestSdfg>();
+    registry.register::<RaiseLoops>();
     registry.register::<ReducePeeling>();
     registry.register::<RedundantArray>();
     registry.register::<RedundantSecondArray>();
+    registry.register::<ScalarToSymbol>();
     registry.register::<StateElimination>();
     registry.register::<StateFusion>();
     registry.register::<StripMining>();
@@ -144,7 +156,11 @@ macro_rules! anchored {
                     Err(error) => panic!("`{path}` is no path: {error}"),
                 };
                 let paths = paths.into_iter().map(parse).collect();
-                crate::Step { transformation: Box::new(self), at: crate::Anchor::Paths(paths) }
+                crate::Step {
+                    transformation: Box::new(self),
+                    at: crate::Anchor::Paths(paths),
+                    under: crate::Conditions::default(),
+                }
             }
 
             /// The transformation at the element with this path.

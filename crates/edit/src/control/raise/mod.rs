@@ -35,7 +35,8 @@ pub fn raise(sdfg: &mut Sdfg) {
     propagate(sdfg);
 }
 
-fn raise_one(sdfg: &mut Sdfg) {
+/// As [`raise`], in one SDFG.
+pub(crate) fn raise_one(sdfg: &mut Sdfg) {
     let mut waiting = vec![(sdfg.body(), MAX_LEVELS)];
     while let Some((region, levels)) = waiting.pop() {
         remove_untried(sdfg, region);

@@ -344,6 +344,29 @@ pub(super) fn inlined(
     values: &BTreeMap<Symbol, Expr>,
     avoid: &BTreeSet<Symbol>,
 ) -> Result<State, EditError> {
+    let replacements = of_caller(caller, nested, values)?;
+    state::substituted(&nested.sdfg, nested.sdfg.state(state), None, &replacements, avoid)
+}
+
+/// A condition or value in the control flow of a nested SDFG with symbols replaced by expressions of the caller.
+pub(super) fn inlined_value(
+    caller: &Sdfg,
+    nested: &NestedSdfg,
+    value: &Expression,
+    values: &BTreeMap<Symbol, Expr>,
+    label: &str,
+) -> Result<Expression, EditError> {
+    let mut value = value.clone();
+    of_caller(caller, nested, values)?.control(&nested.sdfg, &mut value, label)?;
+    Ok(value)
+}
+
+/// Replacements of symbols of a nested SDFG by expressions of the caller.
+fn of_caller(
+    caller: &Sdfg,
+    nested: &NestedSdfg,
+    values: &BTreeMap<Symbol, Expr>,
+) -> Result<Replacements, EditError> {
     let mut replacements = Replacements::new(&nested.sdfg, values);
     for symbol in replacements.inserted() {
         let types = [&nested.sdfg, caller].map(|sdfg| sdfg.symbol_type(&symbol).unwrap_or(UNDECLARED_SYMBOL));
@@ -352,7 +375,7 @@ pub(super) fn inlined(
         }
         replacements.set_type(symbol, types[1]);
     }
-    state::substituted(&nested.sdfg, nested.sdfg.state(state), None, &replacements, avoid)
+    Ok(replacements)
 }
 
 /// Replaces symbols in the shape of a container of a nested SDFG.
