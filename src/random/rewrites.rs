@@ -9,7 +9,7 @@ use sdfg::validate::validate;
 use sdfg_library::{ExpandLibrary, transformations};
 use sdfg_transforms::rewrites::{
     DiamondTiling, InlineSdfg, LocalStorage, LoopPeeling, MapDimShuffle, MapExpansion, MapSchedule, MapSplit,
-    MapTiling, Size, StripMining,
+    MapTiling, Relayout, Size, StripMining,
 };
 use sdfg_transforms::{Chain, Match, Pipeline, TransformError, Transformation, apply, places, simplify};
 
@@ -157,6 +157,7 @@ fn variants() -> Vec<Box<dyn Transformation>> {
         Box::new(LoopPeeling { count: 2 }),
         Box::new(DiamondTiling { steps: 2, width: 20 }),
         Box::new(InlineSdfg { serialize: true }),
+        Box::new(Relayout { order: Vec::new(), padding: Size::from(1) }),
         Box::new(MapSplit { count: Size::from(2), dimension: 1 }),
         Box::new(StripMining { dimension: 1, size: Size::from(2) }),
         Box::new(ExpandLibrary::by("sequential")),

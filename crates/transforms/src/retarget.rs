@@ -95,6 +95,37 @@ impl Machine {
     }
 }
 
+/// The schedule of a scope of the host inside of a kernel of a GPU, where each thread runs it alone; `None` if it keeps its own.
+pub(crate) fn schedule_in_kernel(asked: ScheduleKind) -> Option<ScheduleKind> {
+    match asked {
+        ScheduleKind::Default | ScheduleKind::Simd | ScheduleKind::CpuMulticore => {
+            Some(ScheduleKind::Sequential)
+        }
+        ScheduleKind::Sequential
+        | ScheduleKind::Unrolled
+        | ScheduleKind::GpuGrid
+        | ScheduleKind::GpuBlock
+        | ScheduleKind::FpgaDevice
+        | ScheduleKind::FpgaReplicated
+        | ScheduleKind::Mpi => None,
+    }
+}
+
+/// The storage of a transient of the host inside of a kernel of a GPU, where it lies where it is used; `None` if it keeps its own.
+pub(crate) fn storage_in_kernel(asked: Storage) -> Option<Storage> {
+    match asked {
+        Storage::CpuHeap | Storage::CpuThreadLocal | Storage::CpuPinned => Some(Storage::Default),
+        Storage::Default
+        | Storage::Register
+        | Storage::GpuGlobal
+        | Storage::GpuShared
+        | Storage::FpgaGlobal
+        | Storage::FpgaLocal
+        | Storage::FpgaRegister
+        | Storage::File => None,
+    }
+}
+
 /// Gives a program, with everything nested in it, the schedules and storages of a machine in the place of
 /// those that the machine lacks. Attributes of the old levels, such as extents of GPU blocks, are dropped.
 ///

@@ -1,0 +1,236 @@
+//! [`GpuTransform`].
+
+use std::collections::BTreeSet;
+
+use sdfg::analysis::owning_scopes;
+use sdfg::analysis::symbols::bound_symbols;
+use sdfg::edit::{Cover, EditError, Editor};
+use sdfg::ir::{
+    ContainerId, EdgeId, Flow, Map, NodeId, NodeKind, Schedule, ScheduleKind, State, Storage, TaskletBody,
+};
+use serde::{Deserialize, Serialize};
+
+use super::{anchored, described, nested_maps};
+use crate::engine::{Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
+use crate::pattern::{NodeClass, Pattern};
+use crate::retarget;
+
+/// Makes a map of the host a kernel of a GPU, with copies of its data in the memory of the GPU.
+///
+/// The map gets the schedule `gpu_grid`, and maps in it run in sequence in each thread. What the map reads is copied to
+/// transients with the storage `gpu_global` before it, and what it writes is copied back behind it. Transients of an iteration
+/// lie where it runs. `--retarget cpu` goes the other way.
+///
+/// It applies to maps outside of all scopes that contain maps, tasklets in the tasklet language and transients of their own. The
+/// elements that are written, and those that are read of transients, must be known exactly: a copy of others could overwrite
+/// results, or read undefined elements. Arguments count as defined. Writes with a conflict resolution are refused, since they combine with elements of the host:
+/// `AccumulateTransient` helps for inner maps.
+///
+/// Every iteration reads and writes the same values as before: it reads what the host had before the map, and no two iterations
+/// of a map exchange data.
+///
+/// ```sdft
+/// sdfg before {
+///   symbol N: i64
+///   array A: f64[N]
+///   array B: f64[N]
+///
+///   state s {
+///     access A
+///     map m [i = 0:N] {
+///       tasklet t (x) -> (y) { y = 2.0 * x }
+///       m.A -> t.x: A[i]
+///       t.y -> m.B: B[i]
+///     }
+///     access B
+///     A -> m.A
+///     m.B -> B
+///   }
+/// }
+/// ```
+///
+/// ```sdft
+/// sdfg before {
+///   symbol N: i64
+///   array A: f64[N]
+///   array B: f64[N]
+///   transient array A_device0: f64[N] storage(gpu_global)
+///   transient array B_device0: f64[N] storage(gpu_global)
+///
+///   state s {
+///     access A
+///     map m [i = 0:N] schedule(gpu_grid) {
+///       tasklet t (x) -> (y) { y = 2.0 * x }
+///       m.A -> t.x: A_device0[i]
+///       t.y -> m.B: B_device0[i]
+///     }
+///     access B
+///     access "m.local0" = A_device0
+///     access "m.local1" = B_device0
+///     "m.local0" -> m.A
+///     m.B -> "m.local1"
+///     A -> "m.local0"
+///     "m.local1" -> B
+///   }
+/// }
+/// ```
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct GpuTransform {}
+
+static METADATA: Metadata = Metadata {
+    name: "GPUTransform",
+    group: Group::Hardware,
+    summary: "Makes a map a kernel of a GPU, with copies of its data there.",
+    source: "paper, Table 4 and Appendix B",
+    soundness: Soundness::Always,
+    is_strict: false,
+    file: include_str!("gpu_transform.rs"),
+    parameters: &[],
+};
+
+anchored!(GpuTransform);
+
+impl Transformation for GpuTransform {
+    described!(METADATA);
+
+    fn pattern(&self) -> Pattern {
+        Pattern::path([("map", NodeClass::MapEntry)])
+    }
+
+    fn check(&self, site: &Site<'_>) -> Result<Evidence, Refusal> {
+        let (state, entry, map) = (site.state(), site.found.node(0), site.map(0)?);
+        let label = site.label(0);
+        if site.scopes().scope_of(entry).is_some() || !site.found.calls.is_empty() {
+            return Err(Refusal::structure(label, "is in a scope, or in a nested SDFG"));
+        }
+        if !matches!(
+            map.schedule.kind(),
+            ScheduleKind::Default | ScheduleKind::Sequential | ScheduleKind::CpuMulticore
+        ) {
+            let schedule = map.schedule.kind().name();
+            return Err(Refusal::structure(label, format!("has the schedule `{schedule}`")));
+        }
+        if bound_symbols(state, entry) != map.params {
+            return Err(Refusal::structure(label, "gets symbols from data"));
+        }
+        nested_maps::no_declared_memlets(site, &[entry])?;
+        check_contents(site, entry)?;
+        for edge in outer_edges(state, entry) {
+            let memlet = &state.edge(edge).memlet;
+            for access in memlet.accesses() {
+                let container = site.sdfg.container(access.container);
+                if access.is_queue() || container.is_alias() || container.constant.is_some() {
+                    let reason = "is a stream, view, reference or constant";
+                    return Err(Refusal::container(&container.name, reason));
+                }
+                if memlet.resolution().is_some() {
+                    let reason =
+                        "is written with a conflict resolution, which combines with elements of the host";
+                    return Err(Refusal::container(&container.name, reason));
+                }
+            }
+        }
+        Ok(Evidence::of_structure())
+    }
+
+    fn apply(&self, editor: &mut Editor<'_>, found: &Match) -> Result<(), EditError> {
+        let (state, entry) = (found.state(), found.node(0));
+        let map = nested_maps::entry_map(editor, state, entry)?;
+        let tree = sdfg::analysis::ScopeTree::of(editor.state(state)?);
+        let inner = contents(&tree, entry);
+        for edge in outer_edges(editor.state(state)?, entry) {
+            let access = editor.state(state)?.edge(edge).memlet.accesses().next().cloned();
+            let Some(access) = access else { continue };
+            let container = editor.sdfg().container(access.container);
+            if container.storage == Storage::GpuGlobal {
+                continue;
+            }
+            let (name, is_defined) = (container.name.clone(), container.is_argument());
+            let name = editor.derived_container_name(&name, "device");
+            let cover = if is_defined { Cover::MoreIsDefined } else { Cover::Exact };
+            editor.add_local_copy(state, edge, &name, Storage::GpuGlobal, cover)?;
+        }
+        let kernel = Schedule::from(ScheduleKind::GpuGrid);
+        editor.replace_node(state, entry, NodeKind::MapEntry(Map { schedule: kernel, ..map }))?;
+        let mut own = BTreeSet::new();
+        for node in inner {
+            let kind = editor.state(state)?.node(node).kind.clone();
+            own.extend(kind.container());
+            if let NodeKind::MapEntry(map) = kind
+                && let Some(schedule) = retarget::schedule_in_kernel(map.schedule.kind())
+            {
+                let map = Map { schedule: Schedule::from(schedule), ..map };
+                editor.replace_node(state, node, NodeKind::MapEntry(map))?;
+            }
+        }
+        for id in own {
+            if let Some(storage) = retarget::storage_in_kernel(editor.sdfg().container(id).storage) {
+                editor.change_container(id, |container| container.storage = storage)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The nodes in a scope and in the scopes inside it.
+fn contents(tree: &sdfg::analysis::ScopeTree, entry: NodeId) -> Vec<NodeId> {
+    let (mut found, mut waiting) = (Vec::new(), vec![entry]);
+    while let Some(scope) = waiting.pop() {
+        found.extend(tree.children(Some(scope)));
+        waiting.extend(tree.children(Some(scope)).iter().filter(|node| tree.exit_of(**node).is_some()));
+    }
+    found
+}
+
+/// Edges that move data into a map or out of it.
+fn outer_edges(state: &State, entry: NodeId) -> Vec<EdgeId> {
+    let exit = state.exit_of(entry).unwrap_or(entry);
+    let moves = |edge: &EdgeId| !matches!(state.edge(*edge).memlet.flow, Flow::Order);
+    [state.in_edges(entry), state.out_edges(exit)].concat().into_iter().filter(moves).collect()
+}
+
+/// A kernel contains maps, tasklets and transients of its own.
+fn check_contents(site: &Site<'_>, entry: NodeId) -> Result<(), Refusal> {
+    let (state, tree) = (site.state(), site.scopes());
+    let owners = owning_scopes(site.sdfg);
+    let nodes = contents(&tree, entry);
+    let is_own = |id: &ContainerId| {
+        let container = site.sdfg.container(*id);
+        let owner = owners.get(id);
+        let is_inside = owner.is_some_and(|(of, scope)| {
+            *of == site.found.state() && (*scope == entry || nodes.contains(scope))
+        });
+        is_inside && container.transient && !container.is_alias() && !container.is_stream()
+    };
+    for node in &nodes {
+        let found = state.node(*node);
+        let reason = match &found.kind {
+            NodeKind::Access(container) if is_own(container) => continue,
+            NodeKind::Access(_) => "is no transient of the kernel",
+            NodeKind::Tasklet(tasklet) if matches!(tasklet.body, TaskletBody::Code(_)) => continue,
+            NodeKind::MapEntry(map)
+                if matches!(
+                    map.schedule.kind(),
+                    ScheduleKind::Default
+                        | ScheduleKind::Sequential
+                        | ScheduleKind::CpuMulticore
+                        | ScheduleKind::Unrolled
+                        | ScheduleKind::Simd
+                ) =>
+            {
+                continue;
+            }
+            NodeKind::MapExit(_) => continue,
+            NodeKind::Tasklet(_)
+            | NodeKind::MapEntry(_)
+            | NodeKind::ConsumeEntry(_)
+            | NodeKind::ConsumeExit(_)
+            | NodeKind::Nested(_)
+            | NodeKind::Reduce(_)
+            | NodeKind::Library(_) => "cannot run in a kernel",
+        };
+        return Err(Refusal::structure(&found.label, reason));
+    }
+    Ok(())
+}

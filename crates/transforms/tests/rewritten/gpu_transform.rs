@@ -1,0 +1,107 @@
+//! Maps as kernels of a GPU, run in the interpreter with separate memories, and taken back to the host.
+
+use super::support::{applies, difference, page_is_true, parsed, refuses, refuses_rightly};
+use sdfg_transforms::retarget::{Machine, retarget};
+use sdfg_transforms::rewrites::GpuTransform;
+
+#[test]
+fn the_page_is_true() {
+    page_is_true(&GpuTransform::default());
+}
+
+/// A map over pairs with `body`, from `A` to `B`.
+fn program(ranges: &str, body: &str) -> String {
+    format!(
+        "sdfg p {{
+  symbol N: i64
+  array A: f64[N + 1, N]
+  array B: f64[N, N]
+  transient scalar T: f64 storage(cpu_heap)
+  state s {{
+    access A
+    access B
+    map m [{ranges}] {{
+{body}
+    }}
+    A -> m.A
+    m.B -> B
+  }}
+}}"
+    )
+}
+
+const PLAIN: &str = "      tasklet t (x, z) -> (y) { y = x - 2 * z }
+      m.A -> t.x: A[i, j]
+      m.A -> t.z: A[i + 1, j]
+      t.y -> m.B: B[i, j]";
+
+/// A private transient and an inner map.
+const NESTED: &str = "      access T
+      map n [j = 0:N] schedule(simd) {
+        tasklet u (x, z) -> (y) { y = x + z }
+        n.A -> u.x: A[i, j]
+        n.T -> u.z: T
+        u.y -> n.B: B[i, j]
+      }
+      tasklet t (x) -> (y) { y = x }
+      m.A -> t.x: A[i, 0]
+      t.y -> T: T
+      T -> n.T
+      m.A -> n.A
+      n.B -> m.B";
+
+#[test]
+fn kernels_compute_in_their_own_memory_and_come_back() {
+    for (ranges, body) in [
+        ("i = 0:N, j = 0:N", PLAIN),
+        ("i = N - 1:-1:-1, j = 0:N", PLAIN),
+        ("i = 0:N, j = 0:N] schedule(cpu_multicore", PLAIN),
+        ("i = 0:N", NESTED),
+    ] {
+        let text = program(ranges, body).replace("cpu_multicore]", "cpu_multicore)");
+        let kernel = applies(&text, &GpuTransform::default());
+        assert!(kernel.contains("schedule(gpu_grid)") && kernel.contains("storage(gpu_global)"), "{kernel}");
+        assert!(!kernel.contains("simd"), "{kernel}");
+        assert!(body == PLAIN || !kernel.contains("cpu_heap"), "{kernel}");
+        let mut host = parsed(&kernel);
+        assert!(!retarget(&mut host, Machine::Cpu).is_empty());
+        let wrong = difference(&parsed(&text), &host);
+        assert!(wrong.is_none(), "{wrong:?}");
+    }
+}
+
+#[test]
+fn results_that_are_combined_with_those_of_the_host_are_refused() {
+    let text = program("i = 0:N, j = 0:N", &PLAIN.replace("B[i, j]", "B[i, j] wcr(sum)"));
+    assert!(refuses_rightly(&text, &GpuTransform::default()).contains("conflict resolution"));
+}
+
+#[test]
+fn a_copy_of_other_elements_would_overwrite_results() {
+    let text = program("i = 0:N, j = 0:N", &PLAIN.replace("B[i, j]", "B[i, j] dynamic"));
+    let message = refuses(&text, &GpuTransform::default());
+    assert!(message.contains("is not known exactly"), "{message}");
+}
+
+#[test]
+fn memory_of_the_host_is_not_reached_from_a_kernel() {
+    let body = "      access T
+      tasklet t (x) -> (y) { y = x }
+      tasklet u (x) -> (y) { y = x }
+      m.A -> t.x: A[i, 0]
+      t.y -> T: T
+      T -> u.x: T
+      u.y -> m.B: B[i, 0]";
+    let text = program("i = 0:1", body).replace("transient scalar T: f64 storage(cpu_heap)", "scalar T: f64");
+    assert!(refuses_rightly(&text, &GpuTransform::default()).contains("no transient of the kernel"));
+}
+
+#[test]
+fn kernels_are_not_made_in_scopes() {
+    let text = program("i = 0:N", NESTED);
+    let mut kernel = parsed(&text);
+    let inner = sdfg_transforms::places(&kernel, &GpuTransform::default());
+    let inner = inner.iter().find(|found| found.paths(&parsed(&text))[0].to_string() == "p/s/n");
+    let message = sdfg_transforms::apply(&mut kernel, &GpuTransform::default(), inner.expect("a match"));
+    assert!(message.expect_err("a refusal").to_string().contains("is in a scope"));
+}

@@ -1,6 +1,0 @@
-//! Transformations of sums: applications and refusals, checked in the interpreter. A refusal that is about meaning comes with a
-//! rewrite that is forced, and wrong.
-
-mod map_reduce_fusion;
-mod reduce_peeling;
-mod support;
