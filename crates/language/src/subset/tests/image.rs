@@ -104,6 +104,18 @@ fn over(text: &str) -> (bool, String) {
     (false, text.to_owned())
 }
 
+/// Tiles that are shorter than their distance leave gaps, whether the last one is cut off or not.
+#[test]
+fn tiles_that_do_not_touch_have_no_exact_image() {
+    let (n, i, j) = (Expr::sym("N"), Expr::sym("i"), Expr::sym("j"));
+    for (length, is_exact) in [(3, false), (7, false), (8, true), (9, true)] {
+        let tile = Range::new(i.clone(), Expr::min(&(&i + length), &n));
+        let tiles = Range::new(0, n.clone()).with_step(8);
+        let found = image(vec![Range::index(j.clone())], &[("i", tiles), ("j", tile)]);
+        assert_eq!(found.is_exact(), is_exact, "{length}: {found:?}");
+    }
+}
+
 /// The shapes of access that programs are made of have the images that one expects.
 #[test]
 fn images_of_usual_accesses() {
