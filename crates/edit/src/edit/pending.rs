@@ -29,6 +29,7 @@ pub(super) struct OfSdfg {
     pub(super) is_everywhere: bool,
     /// Previous facts about symbols, if they may change.
     pub(super) known: Option<Sizes>,
+    /// Whether sizes may have other symbols. Blocks and transitions tell by themselves whether they set others.
     pub(super) is_known_old: bool,
 }
 
@@ -82,12 +83,10 @@ impl Pending {
                 of.blocks.insert(*id);
                 // What a loop or branch sets reaches further than what lies in it.
                 of.is_everywhere |= before.as_ref().is_some_and(|block| !block.kind.regions().is_empty());
-                of.is_known_old = true;
             }
             Part::Transition(id, before) => {
                 let assigned = before.as_ref().and_then(|transition| assigned_at(sdfg, transition));
                 of.transitions.entry(*id).or_insert(assigned);
-                of.is_known_old = true;
             }
             Part::State(id, _) => of.states.entry(*id).or_default().is_whole = true,
             Part::Region(..) | Part::Symbols(_) => {}

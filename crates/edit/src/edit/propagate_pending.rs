@@ -57,18 +57,19 @@ fn settle_sdfg(editor: &mut Editor<'_>, mut work: OfSdfg) {
 /// Finds the states whose assumptions changed.
 fn spread(editor: &mut Editor<'_>, work: &mut OfSdfg) {
     let mut whole: BTreeSet<StateId> = BTreeSet::new();
-    if work.is_known_old {
-        let now = Sizes::of(editor.sdfg());
-        let sdfg = editor.sdfg();
-        let assigns = |(id, before): (&_, &Option<_>)| {
-            sdfg.get_transition(*id).and_then(|now| assigned_at(sdfg, now)) != *before
-        };
-        let counts = |id: &BlockId| {
-            sdfg.get_block(*id)
-                .is_some_and(|block| matches!(&block.kind, BlockKind::Loop(of) if of.symbol.is_some()))
-        };
-        let is_everywhere =
-            work.is_everywhere || work.transitions.iter().any(assigns) || work.blocks.iter().any(counts);
+    let sdfg = editor.sdfg();
+    let assigns = |(id, before): (&_, &Option<_>)| {
+        sdfg.get_transition(*id).and_then(|now| assigned_at(sdfg, now)) != *before
+    };
+    let counts = |id: &BlockId| {
+        sdfg.get_block(*id)
+            .is_some_and(|block| matches!(&block.kind, BlockKind::Loop(of) if of.symbol.is_some()))
+    };
+    let is_everywhere =
+        work.is_everywhere || work.transitions.iter().any(assigns) || work.blocks.iter().any(counts);
+    // A look at all containers costs as much as the program is long: most changes set no symbol.
+    if work.is_known_old || is_everywhere {
+        let now = Sizes::of(sdfg);
         if is_everywhere || work.known.as_ref() != Some(&now) {
             whole.extend(sdfg.states().map(|(id, _)| id));
         }

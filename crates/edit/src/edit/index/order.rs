@@ -147,7 +147,34 @@ impl Order {
     }
 
     /// Whether a path leads from one node to the other, or they are the same.
+    ///
+    /// The search goes on from both ends in turns, edge by edge: one of them may have very many edges.
     pub(in crate::edit) fn leads(&self, state: &State, first: NodeId, end: NodeId) -> bool {
-        self.position(first) <= self.position(end) && self.reached(state, first, end).is_none()
+        let (low, high) = (self.position(first), self.position(end));
+        if first == end || low > high {
+            return first == end;
+        }
+        let after = |id: NodeId| state.each_out_edge(id).map(|(_, edge)| edge.dst);
+        let before = |id: NodeId| state.each_in_edge(id).map(|(_, edge)| edge.src);
+        let (mut forward, mut backward) = (vec![after(first)], vec![before(end)]);
+        let (mut reached, mut reaching) = (BTreeSet::from([first]), BTreeSet::from([end]));
+        loop {
+            let Some(edges) = forward.last_mut() else { return false };
+            match edges.next() {
+                Some(next) if reaching.contains(&next) => return true,
+                Some(next) if self.position(next) < high && reached.insert(next) => forward.push(after(next)),
+                Some(_) => {}
+                None => drop(forward.pop()),
+            }
+            let Some(edges) = backward.last_mut() else { return false };
+            match edges.next() {
+                Some(next) if reached.contains(&next) => return true,
+                Some(next) if self.position(next) > low && reaching.insert(next) => {
+                    backward.push(before(next))
+                }
+                Some(_) => {}
+                None => drop(backward.pop()),
+            }
+        }
     }
 }
