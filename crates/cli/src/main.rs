@@ -4,6 +4,7 @@
 
 mod blas;
 mod cache;
+mod chain;
 mod check;
 mod compile;
 mod crash;
@@ -17,6 +18,7 @@ mod native;
 mod output;
 mod print;
 mod profile;
+mod program;
 mod retarget;
 mod run;
 mod source;
@@ -68,7 +70,7 @@ enum Command {
     Match(transform::Match),
     Transform(transform::Transform),
     Simplify(transform::Simplify),
-    Chain(transform::ChainCommand),
+    Chain(chain::ChainCommand),
 }
 
 fn main() -> ExitCode {

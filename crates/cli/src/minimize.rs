@@ -14,7 +14,7 @@ use sdfg::text;
 
 use crate::failure::Failure;
 use crate::output::Destination;
-use crate::source::Source;
+use crate::program::Program;
 use crate::terminal::Terminal;
 
 /// Simplify a program while a command fails on it in the same way, and write the smallest program found.
@@ -28,9 +28,8 @@ use crate::terminal::Terminal;
                   sdfg minimize wrong.sdft --timeout 60 -- ./compare.sh"
 )]
 pub(crate) struct MinimizeCommand {
-    /// The program; `-` is the standard input.
-    #[arg(value_name = "PROGRAM")]
-    program: String,
+    #[command(flatten)]
+    program: Program,
     /// The output file; the default is the standard output.
     #[arg(long, short, value_name = "FILE")]
     output: Option<String>,
@@ -61,7 +60,7 @@ enum Ending {
 impl MinimizeCommand {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
         Destination::new(self.output.as_deref()).check()?;
-        let source = Source::read(&self.program, false)?;
+        let source = self.program.source()?;
         let program = source.validated(terminal)?;
         let folder = tempfile::Builder::new().prefix("sdfg-minimize-").tempdir().map_err(|error| {
             Failure::usage(format_args!("cannot make a temporary folder: {error}"))

@@ -21,6 +21,11 @@ enum Target {
 }
 
 impl RetargetOption {
+    /// Whether the command line names a machine.
+    pub(crate) fn is_given(self) -> bool {
+        self.retarget.is_some()
+    }
+
     /// Changes a program as asked, and returns the changes.
     pub(crate) fn apply(self, sdfg: &mut Sdfg) -> Vec<Change> {
         match self.retarget {

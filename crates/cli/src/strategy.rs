@@ -24,6 +24,8 @@ use crate::data::SymbolValue;
 use crate::failure::Failure;
 use crate::native::positive;
 use crate::output::{self, Destination, refuse_program};
+use crate::retarget::RetargetOption;
+use crate::source::Source;
 use crate::terminal::Terminal;
 use program::Program;
 
@@ -40,6 +42,8 @@ pub(crate) struct StrategyCommand {
     /// The program, in any form; `-` is the standard input.
     #[arg(required_unless_present_any = ["costs", "calibrate"])]
     program: Option<String>,
+    #[command(flatten)]
+    retarget: RetargetOption,
     /// Set a symbol of the program.
     #[arg(long = "set", value_name = "SYMBOL=VALUE")]
     symbols: Vec<SymbolValue>,
@@ -202,9 +206,14 @@ impl StrategyCommand {
 
     fn read(&self, terminal: Terminal) -> Result<Read, Failure> {
         match (&self.program, &self.costs) {
+            (_, Some(_)) if self.retarget.is_given() => {
+                Err(Failure::usage("`--retarget` needs a program, and a graph with costs has none")
+                    .at("--retarget")
+                    .help("leave it out"))
+            }
             (_, Some(graph)) => Ok(Read::Graph(self.graph(graph)?)),
             (Some(program), None) => Ok(Read::Program(Program::read(
-                program,
+                &Source::read(program, false)?.retargeted(self.retarget),
                 &self.symbols,
                 self.machine.as_deref(),
                 self.processors,

@@ -1,9 +1,8 @@
-//! `sdfg transforms`, `match`, `transform`, `simplify` and `chain`: transformations of programs.
+//! `sdfg transforms`, `match`, `transform` and `simplify`: transformations of programs.
 
-use clap::{Args, Subcommand};
+use clap::Args;
 use sdfg::ir::Sdfg;
 use sdfg::text;
-use sdfg_transforms::verify::Verifier;
 use sdfg_transforms::{
     Anchor, Application, Chain, ChainError, Conditions, Pipeline, Site, Soundness, Step, Tables,
     TransformError, Transformation, apply, places, simplify,
@@ -12,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::failure::Failure;
 use crate::output::{Destination, print};
-use crate::source::Source;
+use crate::program::Program;
 use crate::terminal::Terminal;
 use crate::verify::Verification;
 
@@ -50,6 +49,24 @@ pub(crate) struct Match {
 pub(crate) struct Transform {
     #[command(flatten)]
     program: Program,
+    #[command(flatten)]
+    step: StepOptions,
+    /// Print the changes and the facts that the transformation relied on.
+    #[arg(long)]
+    explain: bool,
+    #[command(flatten)]
+    verification: Verification,
+    /// Write the step to this file, a chain of one step, or add it to the chain there.
+    #[arg(long, value_name = "FILE")]
+    record: Option<String>,
+    /// The output file; the default is the standard output.
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<String>,
+}
+
+/// A transformation with its place, parameters and conditions.
+#[derive(Args)]
+pub(crate) struct StepOptions {
     /// The transformation.
     #[arg(value_name = "NAME")]
     name: String,
@@ -64,17 +81,18 @@ pub(crate) struct Transform {
     /// Test the assumptions at run time, and run the original code where one does not hold.
     #[arg(long, requires = "assume")]
     guard: bool,
-    /// Print the changes and the facts that the transformation relied on.
-    #[arg(long)]
-    explain: bool,
-    #[command(flatten)]
-    verification: Verification,
-    /// Write the step to this file, a chain of one step, or add it to the chain there.
-    #[arg(long, value_name = "FILE")]
-    record: Option<String>,
-    /// The output file; the default is the standard output.
-    #[arg(long, short, value_name = "FILE")]
-    output: Option<String>,
+}
+
+impl StepOptions {
+    /// The step that the options describe.
+    pub(crate) fn step(&self) -> Result<Step, Failure> {
+        let transformation = self.parameters.make(&self.name)?;
+        let paths =
+            self.at.iter().map(|path| path.parse().map_err(Failure::usage)).collect::<Result<Vec<_>, _>>()?;
+        let at = if paths.is_empty() { Anchor::Only } else { Anchor::Paths(paths) };
+        let under = Conditions { assume: self.assume.clone(), guard: self.guard };
+        Ok(Step { transformation, at, under })
+    }
 }
 
 /// Apply the strict transformations until none applies, and print the result as text.
@@ -94,60 +112,6 @@ pub(crate) struct Simplify {
     /// The output file; the default is the standard output.
     #[arg(long, short, value_name = "FILE")]
     output: Option<String>,
-}
-
-/// Replay, show and compare chains of transformations.
-#[derive(Args)]
-pub(crate) struct ChainCommand {
-    #[command(subcommand)]
-    action: Action,
-}
-
-#[derive(Subcommand)]
-enum Action {
-    /// Apply a chain to a program and print the result as text.
-    Apply {
-        #[command(flatten)]
-        program: Program,
-        /// The chain.
-        chain: String,
-        /// Apply only the first steps.
-        #[arg(long, value_name = "COUNT")]
-        steps: Option<usize>,
-        #[command(flatten)]
-        verification: Verification,
-        /// The output file; the default is the standard output.
-        #[arg(long, short, value_name = "FILE")]
-        output: Option<String>,
-    },
-    /// Print the steps of a chain.
-    Show {
-        /// The chain.
-        chain: String,
-    },
-    /// Print the steps in which two chains differ.
-    Diff {
-        /// The first chain.
-        first: String,
-        /// The second chain.
-        second: String,
-    },
-}
-
-#[derive(Args)]
-struct Program {
-    /// The program; `-` is the standard input.
-    #[arg(value_name = "PROGRAM")]
-    program: String,
-    /// Accept C++ code of DaCe's files as external tasklets. This command does not compile it.
-    #[arg(long)]
-    allow_external: bool,
-}
-
-impl Program {
-    fn read(&self, terminal: Terminal) -> Result<Sdfg, Failure> {
-        Ok(Source::read(&self.program, self.allow_external)?.validated(terminal)?.sdfg().clone())
-    }
 }
 
 #[derive(Args)]
@@ -304,26 +268,21 @@ fn matches(
 impl Transform {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
         Destination::new(self.output.as_deref()).check()?;
-        let transformation = self.parameters.make(&self.name)?;
-        let paths =
-            self.at.iter().map(|path| path.parse().map_err(Failure::usage)).collect::<Result<Vec<_>, _>>()?;
-        let at = if paths.is_empty() { Anchor::Only } else { Anchor::Paths(paths) };
+        let step = self.step.step()?;
         let recorded = recorded(self.record.as_deref())?;
-        let under = Conditions { assume: self.assume.clone(), guard: self.guard };
         let before = self.program.read(terminal)?;
         let verifier = self.verification.of(&before)?;
-        let soundness = transformation.metadata().soundness;
+        let soundness = step.transformation.metadata().soundness;
         let mut pipeline = Pipeline::on(before.clone());
-        let step = Step { transformation, at, under };
         let application = pipeline.apply(step).map_err(|error| refused(&error))?;
         if self.explain {
             terminal.message(&explained(application));
         }
         let checked = verifier.map_or(Ok(()), |verifier| verifier.check(pipeline.program(), soundness));
         if let Err(difference) = checked {
-            let same = self.parameters.make(&self.name)?;
+            let same = self.step.step()?.transformation;
             let rewrite = |program: &mut Sdfg| anywhere(program, same.as_ref());
-            return Err(self.verification.wrong(&self.name, &difference, &before, soundness, &rewrite));
+            return Err(self.verification.wrong(&self.step.name, &difference, &before, soundness, &rewrite));
         }
         record(self.record.as_deref(), recorded, &pipeline)?;
         finish(pipeline, self.output.as_deref())
@@ -345,7 +304,7 @@ fn record(file: Option<&str>, recorded: Chain, pipeline: &Pipeline) -> Result<()
 }
 
 /// What an application changed, and what it relied on.
-fn explained(application: &Application) -> String {
+pub(crate) fn explained(application: &Application) -> String {
     let mut lines = vec![format!("{} at {}", application.name, application.at)];
     lines.extend(application.evidence.facts.iter().map(|fact| format!("  relies on {fact}")));
     lines.extend(application.changes.to_string().lines().map(|line| format!("  {line}")));
@@ -375,101 +334,19 @@ impl Simplify {
     }
 }
 
-impl ChainCommand {
-    pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
-        match &self.action {
-            Action::Apply { program, chain, steps, verification, output } => {
-                Destination::new(output.as_deref()).check()?;
-                let chain = Chain::load(chain).map_err(wrong_chain)?;
-                let chain = chain.cut(steps.unwrap_or(chain.len()));
-                let program = program.read(terminal)?;
-                let verifier = verification.of(&program)?;
-                let replayed =
-                    chain.replay(program, &sdfg_library::transformations()).map_err(wrong_chain)?;
-                let replayed = match verifier {
-                    Some(verifier) => verified(&chain, replayed, &verifier, verification)?,
-                    None => replayed,
-                };
-                finish(replayed, output.as_deref())
-            }
-            Action::Show { chain } => {
-                let chain = Chain::load(chain).map_err(wrong_chain)?;
-                let lines = chain.lines().into_iter().enumerate();
-                print(lines.map(|(at, line)| format!("{}. {line}\n", at + 1)).collect::<String>().as_bytes())
-            }
-            Action::Diff { first, second } => {
-                let [first, second] = [first, second].map(|file| Chain::load(file).map_err(wrong_chain));
-                let (first, second) = (first?, second?);
-                let common = first.common(&second);
-                let mut out = format!("the first {common} steps are the same\n");
-                for (sign, chain) in [("-", &first), ("+", &second)] {
-                    for (at, line) in chain.lines().into_iter().enumerate().skip(common) {
-                        out.push_str(&format!("{sign} {}. {line}\n", at + 1));
-                    }
-                }
-                print(out.as_bytes())
-            }
-        }
-    }
-}
-
-/// Checks the results after a chain. If they are wrong, finds the first step with other results.
-fn verified(
-    chain: &Chain,
-    mut replayed: Pipeline,
-    verifier: &Verifier<'_>,
-    verification: &Verification,
-) -> Result<Pipeline, Failure> {
-    let steps = chain.actions(&sdfg_library::transformations()).map_err(wrong_chain)?;
-    let soundness = |count: usize| {
-        let all = steps[..count].iter().map(sdfg_transforms::Action::soundness);
-        all.max().unwrap_or(Soundness::Always)
-    };
-    let Err(mut difference) = verifier.check(replayed.program(), soundness(steps.len())) else {
-        return Ok(replayed);
-    };
-    for (at, step) in steps.iter().enumerate().rev() {
-        replayed.undo().map_err(|error| refused(&error))?;
-        match verifier.check(replayed.program(), soundness(at)) {
-            Err(earlier) => difference = earlier,
-            Ok(()) => {
-                let what = format!("step {} ({})", at + 1, step.name());
-                return Err(verification.wrong(
-                    &what,
-                    &difference,
-                    replayed.program(),
-                    soundness(at + 1),
-                    &|program| repeated(program, step),
-                ));
-            }
-        }
-    }
-    Err(Failure::program(format_args!("the chain gives other results: {difference}")))
-}
-
-/// Applies a step of a chain anywhere; gives whether it changed something.
-fn repeated(program: &mut Sdfg, step: &sdfg_transforms::Action) -> bool {
-    match step {
-        sdfg_transforms::Action::Apply(transformation) => anywhere(program, transformation.as_ref()),
-        sdfg_transforms::Action::Simplify(fuel) => {
-            !simplify(program, &sdfg_library::transformations(), *fuel).is_empty()
-        }
-    }
-}
-
 /// Applies a transformation at the first place at which it applies; gives whether there is one.
-fn anywhere(program: &mut Sdfg, transformation: &dyn Transformation) -> bool {
+pub(crate) fn anywhere(program: &mut Sdfg, transformation: &dyn Transformation) -> bool {
     let all = places(program, transformation);
     all.iter().any(|found| apply(program, transformation, found).is_ok())
 }
 
 /// Validates and writes the program of a pipeline.
-fn finish(pipeline: Pipeline, output: Option<&str>) -> Result<(), Failure> {
+pub(crate) fn finish(pipeline: Pipeline, output: Option<&str>) -> Result<(), Failure> {
     let program = pipeline.finish().map_err(|error| refused(&error))?;
     Destination::new(output).write(text::print(program.sdfg()).as_bytes())
 }
 
-fn refused(error: &TransformError) -> Failure {
+pub(crate) fn refused(error: &TransformError) -> Failure {
     let help = match error {
         TransformError::Refused { .. } | TransformError::NoMatch { .. } => {
             "`sdfg match PROGRAM NAME` lists the matches with the reasons of refusals"
@@ -488,7 +365,8 @@ fn refused(error: &TransformError) -> Failure {
     Failure::program(error).help(help)
 }
 
-fn wrong_chain(error: ChainError) -> Failure {
+/// The failure of a chain that cannot be read, written or replayed.
+pub(crate) fn wrong_chain(error: ChainError) -> Failure {
     match &error {
         ChainError::File { .. }
         | ChainError::Format(_)

@@ -21,14 +21,14 @@ pub(super) struct Program {
 impl Program {
     /// Reads a program and makes its model; tells where that is not exact.
     pub(super) fn read(
-        program: &str,
+        program: &Source,
         symbols: &[SymbolValue],
         machine: Option<&str>,
         processors: Option<u32>,
         options: &ModelOptions,
         terminal: Terminal,
     ) -> Result<Self, Failure> {
-        let validated = Source::read(program, false)?.validated(terminal)?;
+        let validated = program.validated(terminal)?;
         check_symbols(validated.sdfg(), "--set", symbols)?;
         let value = |set: &SymbolValue| Some((Symbol::new(&set.name).ok()?, set.value));
         let values: BTreeMap<Symbol, i64> = symbols.iter().filter_map(value).collect();

@@ -202,6 +202,22 @@ fn programs_for_accelerators_may_run_on_the_cpu() {
     let printed = bench.run(&["print", "gpu.sdft", "--retarget=cpu"]);
     assert!(!printed.stdout.contains("fpga"), "{printed:?}");
     bench.run(&["check", "gpu.sdft", "--retarget", "tpu"]).fails(2, &["cpu"]);
+    bench.file("c.json", r#"{"version": 1, "steps": [{"transformation": "simplify"}]}"#);
+    for rewrite in [
+        &["transform", "gpu.sdft", "MapTiling", "--retarget", "cpu"][..],
+        &["simplify", "gpu.sdft", "--retarget", "cpu"],
+        &["chain", "apply", "gpu.sdft", "c.json", "--retarget", "cpu"],
+        &["minimize", "gpu.sdft", "--retarget", "cpu", "--", "sh", "-c", "! grep -q map {}"],
+    ] {
+        let rewritten = bench.run(rewrite);
+        assert!(rewritten.stdout.contains("map") && !rewritten.stdout.contains("fpga"), "{rewritten:?}");
+        assert!(rewritten.stderr.contains(change), "{rewritten:?}");
+    }
+    let strategy = ["strategy", "gpu.sdft", "--set", "N=8", "-p", "2", "--retarget", "cpu"];
+    assert!(bench.run(&strategy).stderr.contains(change));
+    bench
+        .run(&["strategy", "--costs", "none", "--retarget", "cpu"])
+        .fails(2, &["--retarget", "leave it out"]);
 }
 
 /// Of several files, each finding says whose it is.

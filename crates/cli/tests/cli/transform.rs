@@ -121,3 +121,52 @@ fn rewrites_are_verified_on_request() {
         assert!(answer.stderr.contains(message) && answer.stdout.is_empty(), "{options:?}: {answer:#?}");
     }
 }
+
+#[test]
+fn a_session_of_steps_becomes_a_chain() {
+    let bench = Bench::new();
+    bench.file("p.sdft", TWO_MAPS);
+    let steps = "# Fuse, then tile.\n\nMapFusion --at add --at 'p/s/scale'\nMapTiling --param tile_sizes=[4]\nundo\n\
+                 MapTiling --param tile_sizes=[8]\nsimplify --fuel 3\n";
+    let record = ["chain", "record", "p.sdft", "-o", "c.json", "--rewritten", "t.sdft", "--verify"];
+    let recorded = bench.run_with(&record, steps, &[]);
+    recorded.prints(&[]);
+    let told: Vec<&str> = recorded.stderr.lines().collect();
+    let begins = ["1. MapFusion at p/s/add", "2. MapTiling ", "2. MapTiling ", "3. simplify fuel=3"];
+    assert!(
+        told.len() == 4 && told.iter().zip(begins).all(|(line, part)| line.starts_with(part)),
+        "{told:#?}"
+    );
+    assert!(told[1].contains("[4]") && told[2].contains("[8]"), "{told:#?}");
+    let shown = bench.run(&["chain", "show", "c.json"]);
+    shown.prints(&["1. MapFusion at p/s/add", "tile_sizes=[8]", "3. simplify"]);
+    let replayed = bench.run(&["chain", "apply", "p.sdft", "c.json"]);
+    assert_eq!(bench.run(&["print", "t.sdft"]).stdout, replayed.stdout);
+    // The same steps from a file, to the standard output.
+    bench.file("steps.txt", steps);
+    let printed = bench.run(&["chain", "record", "p.sdft", "--steps", "steps.txt"]);
+    assert_eq!(printed.stdout, std::fs::read_to_string(bench.path("c.json")).unwrap());
+}
+
+#[test]
+fn a_session_with_a_wrong_step_writes_nothing() {
+    let bench = Bench::new();
+    bench.file("p.sdft", TWO_MAPS);
+    for (steps, messages) in [
+        ("simplify\nMapTilin", &["did you mean `MapTiling`?", "<stdin>, line 2"][..]),
+        ("MapTiling", &["matches several times", "line 1"]),
+        ("MapTiling --at 'add", &["a quote is not closed"]),
+        ("MapTiling --where add", &["unexpected argument '--where'", "`sdfg transform`"]),
+        ("MapTiling --guard", &["--assume"]),
+        ("simplify all", &["unexpected argument 'all'"]),
+        ("undo", &["there is no step to undo"]),
+        ("undo 2", &["unexpected argument '2'"]),
+    ] {
+        let record = ["chain", "record", "p.sdft", "-o", "c.json", "--rewritten", "t.sdft"];
+        let answer = bench.run_with(&record, steps, &[]);
+        assert!(messages.iter().all(|part| answer.stderr.contains(part)), "{steps}: {answer:#?}");
+        assert_eq!(bench.files(), ["p.sdft"], "{steps}");
+    }
+    bench.run(&["chain", "record", "p.sdft", "--steps", "none"]).fails(2, &["cannot read `none`", "--steps"]);
+    bench.run(&["chain", "record", "p.sdft", "-o", "c", "--rewritten", "c"]).fails(2, &["--rewritten"]);
+}

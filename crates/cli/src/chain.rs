@@ -1,0 +1,137 @@
+//! `sdfg chain`: chains of transformations as files.
+
+mod record;
+
+use clap::{Args, Subcommand};
+use sdfg::ir::Sdfg;
+use sdfg_transforms::verify::Verifier;
+use sdfg_transforms::{Chain, Pipeline, Soundness, simplify};
+
+use crate::failure::Failure;
+use crate::output::{Destination, print};
+use crate::program::Program;
+use crate::terminal::Terminal;
+use crate::transform::{anywhere, finish, refused, wrong_chain};
+use crate::verify::Verification;
+
+/// Replay, show and compare chains of transformations.
+#[derive(Args)]
+pub(crate) struct ChainCommand {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Apply a chain to a program and print the result as text.
+    Apply {
+        #[command(flatten)]
+        program: Program,
+        /// The chain.
+        chain: String,
+        /// Apply only the first steps.
+        #[arg(long, value_name = "COUNT")]
+        steps: Option<usize>,
+        #[command(flatten)]
+        verification: Verification,
+        /// The output file; the default is the standard output.
+        #[arg(long, short, value_name = "FILE")]
+        output: Option<String>,
+    },
+    Record(record::Record),
+    /// Print the steps of a chain.
+    Show {
+        /// The chain.
+        chain: String,
+    },
+    /// Print the steps in which two chains differ.
+    Diff {
+        /// The first chain.
+        first: String,
+        /// The second chain.
+        second: String,
+    },
+}
+
+impl ChainCommand {
+    pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
+        match &self.action {
+            Action::Apply { program, chain, steps, verification, output } => {
+                Destination::new(output.as_deref()).check()?;
+                let chain = Chain::load(chain).map_err(wrong_chain)?;
+                let chain = chain.cut(steps.unwrap_or(chain.len()));
+                let program = program.read(terminal)?;
+                let verifier = verification.of(&program)?;
+                let replayed =
+                    chain.replay(program, &sdfg_library::transformations()).map_err(wrong_chain)?;
+                let replayed = match verifier {
+                    Some(verifier) => verified(&chain, replayed, &verifier, verification)?,
+                    None => replayed,
+                };
+                finish(replayed, output.as_deref())
+            }
+            Action::Record(record) => record.execute(terminal),
+            Action::Show { chain } => {
+                let chain = Chain::load(chain).map_err(wrong_chain)?;
+                let lines = chain.lines().into_iter().enumerate();
+                print(lines.map(|(at, line)| format!("{}. {line}\n", at + 1)).collect::<String>().as_bytes())
+            }
+            Action::Diff { first, second } => {
+                let [first, second] = [first, second].map(|file| Chain::load(file).map_err(wrong_chain));
+                let (first, second) = (first?, second?);
+                let common = first.common(&second);
+                let mut out = format!("the first {common} steps are the same\n");
+                for (sign, chain) in [("-", &first), ("+", &second)] {
+                    for (at, line) in chain.lines().into_iter().enumerate().skip(common) {
+                        out.push_str(&format!("{sign} {}. {line}\n", at + 1));
+                    }
+                }
+                print(out.as_bytes())
+            }
+        }
+    }
+}
+
+/// Checks the results after a chain. If they are wrong, finds the first step with other results.
+fn verified(
+    chain: &Chain,
+    mut replayed: Pipeline,
+    verifier: &Verifier<'_>,
+    verification: &Verification,
+) -> Result<Pipeline, Failure> {
+    let steps = chain.actions(&sdfg_library::transformations()).map_err(wrong_chain)?;
+    let soundness = |count: usize| {
+        let all = steps[..count].iter().map(sdfg_transforms::Action::soundness);
+        all.max().unwrap_or(Soundness::Always)
+    };
+    let Err(mut difference) = verifier.check(replayed.program(), soundness(steps.len())) else {
+        return Ok(replayed);
+    };
+    for (at, step) in steps.iter().enumerate().rev() {
+        replayed.undo().map_err(|error| refused(&error))?;
+        match verifier.check(replayed.program(), soundness(at)) {
+            Err(earlier) => difference = earlier,
+            Ok(()) => {
+                let what = format!("step {} ({})", at + 1, step.name());
+                return Err(verification.wrong(
+                    &what,
+                    &difference,
+                    replayed.program(),
+                    soundness(at + 1),
+                    &|program| repeated(program, step),
+                ));
+            }
+        }
+    }
+    Err(Failure::program(format_args!("the chain gives other results: {difference}")))
+}
+
+/// Applies a step of a chain anywhere; gives whether it changed something.
+fn repeated(program: &mut Sdfg, step: &sdfg_transforms::Action) -> bool {
+    match step {
+        sdfg_transforms::Action::Apply(transformation) => anywhere(program, transformation.as_ref()),
+        sdfg_transforms::Action::Simplify(fuel) => {
+            !simplify(program, &sdfg_library::transformations(), *fuel).is_empty()
+        }
+    }
+}
