@@ -84,6 +84,17 @@ pub enum Claim {
         /// The distance.
         distance: i64,
     },
+    /// For no value of a symbol in a range do two parts have a common element.
+    Disjoint {
+        /// The symbol.
+        symbol: Symbol,
+        /// Its values.
+        range: Range,
+        /// A part.
+        first: Subset,
+        /// Another part.
+        second: Subset,
+    },
     /// No other part of the program uses the container.
     NoOtherUse,
     /// A comparison that the user states, instead of the prover.
@@ -115,6 +126,9 @@ impl fmt::Display for Claim {
                     "[{first}] and [{second}] meet for {symbol} in {range} at a distance of at most {distance}"
                 )
             }
+            Claim::Disjoint { symbol, range, first, second } => {
+                write!(f, "[{first}] and [{second}] are disjoint for each {symbol} in {range}")
+            }
             Claim::NoOtherUse => f.write_str("nothing else uses it"),
             Claim::Stated { left, op, right, tested } => {
                 let by = if *tested { "which a guard tests" } else { "which the user assumes" };
@@ -141,6 +155,13 @@ impl Claim {
             }
             Claim::Near { symbol, range, first, second, distance } => {
                 apart((symbol, range), [first, second], *distance, value)
+            }
+            Claim::Disjoint { symbol, range, first, second } => {
+                let disjoint = |number: i64| {
+                    let here = |name: &Symbol| if name == symbol { Some(number) } else { value(name) };
+                    Some(elements(first, &here)?.is_disjoint(&elements(second, &here)?))
+                };
+                values(range, value)?.into_iter().try_fold(true, |all, number| Some(all & disjoint(number)?))
             }
             Claim::NoOtherUse => None,
             Claim::Stated { left, op, right, .. } => Some(op.holds(Some(number(left)?.cmp(&number(right)?)))),

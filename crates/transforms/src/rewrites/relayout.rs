@@ -179,7 +179,7 @@ impl Transformation for Relayout {
 }
 
 /// Whether a node gets memory with its strides.
-fn sees_strides(state: &State, node: NodeId) -> bool {
+pub(super) fn sees_strides(state: &State, node: NodeId) -> bool {
     match &state.node(node).kind {
         NodeKind::Nested(_) | NodeKind::Library(_) => true,
         NodeKind::Tasklet(tasklet) => matches!(tasklet.body, TaskletBody::External(_)),
