@@ -39,6 +39,7 @@ def compile(
     float_mode=None,
     threads=None,
     specialize=None,
+    nested_threads=None,
     reproducible=False,
     checked=False,
     may_overlap=(),
@@ -55,6 +56,7 @@ def compile(
     - cpu: the processor by LLVM's name for it, or several levels of x86-64; without, this machine's.
     - float_mode: "strict", "contract" or "fast"; without, as the program says.
     - threads: of parallel maps; without, what the OpenMP runtime chooses.
+    - nested_threads: of each map of schedule `cpu_multicore` inside another parallel map, at most; without, as the maps say.
     - specialize: values of symbols that code is made for, as in {"N": 4096}.
     - reproducible: the same bits with every number of threads.
     - checked: accesses out of bounds and reads of what was never written end a call with a RunError.
@@ -73,6 +75,7 @@ def compile(
         *(f"--cpu={cpu}" for cpu in [cpu] if cpu is not None),
         *(f"--float-mode={mode}" for mode in [float_mode] if mode is not None),
         *(f"--specialize={symbol}={value}" for symbol, value in specialize.items()),
+        *(f"--nested-threads={number}" for number in [nested_threads] if number is not None),
         *["--reproducible"] * bool(reproducible),
         *["--checked"] * bool(checked),
         *(f"--may-overlap={name}" for name in may_overlap),

@@ -87,12 +87,14 @@ class Compile(unittest.TestCase):
 
     def test_options_are_those_of_the_command(self):
         self.computes(sdfg.compile(AXPY, level=1, float_mode="strict", threads=2, reproducible=True, cache=False))
+        self.computes(sdfg.compile(AXPY, level=1, threads=2, nested_threads=2))
         for options, message in [
             ({"level": "fastest"}, "invalid value 'fastest'"),
             ({"cpu": "no-such"}, "`no-such` is not a processor"),
             ({"specialize": {"M": 1}}, "M"),
             ({"may_overlap": ["z"]}, "z"),
             ({"retarget": "gpu"}, "invalid value 'gpu'"),
+            ({"nested_threads": 0}, "invalid value '0'"),
         ]:
             with self.assertRaisesRegex(sdfg.CompileError, message):
                 sdfg.compile(AXPY, **options)

@@ -63,6 +63,10 @@ pub(crate) struct NativeOptions {
     /// and have enough work.
     #[arg(long)]
     serial_components: bool,
+    /// Let every map of schedule `cpu_multicore` inside another parallel map start a team of at most N threads. By default,
+    /// only maps with the attribute `nested` do. With 1, none does.
+    #[arg(long, value_name = "N", value_parser = positive)]
+    nested_threads: Option<NonZeroU32>,
     /// Arguments for which callers may pass overlapping memory, as in `A,B`. Calls with other overlaps are refused. Less can be proved
     /// about such code, which may make it slower.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
@@ -235,6 +239,7 @@ impl NativeOptions {
             reproducible: self.reproducible,
             checked: self.checked,
             serial_components: self.serial_components,
+            nested_threads: self.nested_threads,
             ..CompileOptions::default()
         })
     }

@@ -36,6 +36,7 @@ impl CompileOptions {
             checked: self.checked,
             threshold: self.parallel_threshold,
             serial_components: self.serial_components,
+            nested_threads: self.nested_threads,
             floats: self.floats,
             reproducible: self.reproducible,
             apart: self.sanitizer == Some(Sanitizer::Address),

@@ -72,7 +72,12 @@ fn schedule(
     findings: &mut Findings,
 ) {
     let attributes = schedule.attributes();
-    for (count, what) in [(&attributes.chunk, "chunk"), (&attributes.threads, "number of threads")] {
+    let counts = [
+        (&attributes.chunk, "chunk"),
+        (&attributes.threads, "number of threads"),
+        (&attributes.nested, "number of nested threads"),
+    ];
+    for (count, what) in counts {
         if let Some(count) = count {
             positive(site, id, count, what, frames.at(id), findings);
         }

@@ -33,6 +33,30 @@ sdfg rows {
 }
 ";
 
+/// Two rows whose sums two threads compute, each of them with a team where the map inside has one.
+const NESTED: &str = "\
+sdfg rows {
+  symbol N: i64
+  array A: f64[2, N]
+  array S: f64[2]
+  state sum {
+    access A
+    access S
+    map all [i = 0:2] threads(2) {
+      map row [j = 0:N] ATTRIBUTES {
+        tasklet add (a) -> (s) { s = a }
+        row.A -> add.a: A[i, j]
+        add.s -> row.S: S[i] wcr(sum)
+      }
+      all.A -> row.A
+      row.S -> all.S
+    }
+    A -> all.A
+    all.S -> S
+  }
+}
+";
+
 fn number(value: &Value, key: &str) -> f64 {
     value[key].as_f64().unwrap_or_else(|| panic!("no number `{key}` in {value}"))
 }
@@ -135,4 +159,37 @@ fn levels_and_wrong_use() {
     ]);
     assert!(!compile(&[]).stdout.contains("profile"));
     compile(&["--counters"]).fails(2, &["--instrument"]);
+}
+
+/// Threads that run parts of the inner map of [`NESTED`], over both rows: none where it has no team.
+fn inner_parts(attributes: &str, columns: &str, options: &[&str]) -> u64 {
+    let bench = Bench::new();
+    bench.file("rows.sdft", NESTED.replace("ATTRIBUTES", attributes));
+    let run = ["run", "rows.sdft", "--set", columns, "--profile=map", "--trace", "trace.json"];
+    bench.run(&run.into_iter().chain(options.iter().copied()).collect::<Vec<_>>()).prints(&["S: f64[2]"]);
+    let text = std::fs::read_to_string(bench.path("trace.json")).expect("it was written");
+    let trace: Value = serde_json::from_str(&text).expect("it is JSON");
+    let timers = trace["timers"].as_array().expect("a list");
+    let inner = timers.iter().filter(|timer| timer["kind"] == "part" && timer["path"] == "rows/sum/row");
+    inner.map(|timer| timer["count"].as_u64().unwrap_or_default()).sum()
+}
+
+/// Whatever the number of threads of the run, and however often the OpenMP runtime permits teams in teams by itself.
+#[test]
+fn teams_in_teams_have_as_many_threads_as_they_ask_for() {
+    let many = "N=5000";
+    assert_eq!(inner_parts("", many, &[]), 0);
+    assert_eq!(inner_parts("schedule(cpu_multicore) threads(3)", many, &[]), 0);
+    assert_eq!(inner_parts("nested(3)", many, &["--threads", "1"]), 6);
+    assert_eq!(inner_parts("nested(3) threads(5)", many, &[]), 6);
+    assert_eq!(inner_parts("nested(N - 4996)", many, &[]), 8);
+    // With little to do, the thread around it does it alone.
+    assert_eq!(inner_parts("nested(3)", "N=50", &[]), 2);
+    // The option limits teams that maps ask for, and gives them to those of `cpu_multicore`.
+    assert_eq!(inner_parts("nested(3)", many, &["--nested-threads", "2"]), 4);
+    assert_eq!(inner_parts("nested(3)", many, &["--nested-threads", "1"]), 0);
+    assert_eq!(inner_parts("nested(3)", many, &["--reproducible"]), 0);
+    assert_eq!(inner_parts("", many, &["--nested-threads", "3"]), 0);
+    assert_eq!(inner_parts("schedule(cpu_multicore)", many, &["--nested-threads", "3"]), 6);
+    assert_eq!(inner_parts("schedule(cpu_multicore) threads(2)", many, &["--nested-threads", "3"]), 4);
 }

@@ -33,32 +33,56 @@ impl<'ctx> Function<'_, 'ctx> {
         self.compare(IntPredicate::ULT, work, threshold)
     }
 
-    /// Runs a loop by the calling thread if there is little work, else by a team of `threads`; 0 is as many as the handle says.
+    /// Runs a loop by the calling thread if there is little work, else by a team of `threads`; 0 is as many as the handle says. A `nested`
+    /// team may be inside of other ones.
     pub(super) fn launch(
         &self,
-        part: PointerValue<'ctx>,
-        environment: PointerValue<'ctx>,
+        (part, environment): (PointerValue<'ctx>, PointerValue<'ctx>),
         work: IntValue<'ctx>,
         threads: IntValue<'ctx>,
+        nested: bool,
     ) -> Emit<()> {
-        let launch = launch_function(self.emitter)?;
+        let launch = launch_function(self.emitter, nested)?;
         let arguments =
             [self.handle.get().into(), part.into(), environment.into(), work.into(), threads.into()];
         self.perform(launch, &arguments)
     }
 }
 
+impl<'ctx> Function<'_, 'ctx> {
+    /// Emits code while the OpenMP runtime permits teams that are one level deeper than the calling thread. By default, it permits one
+    /// level. The setting belongs to the thread's own task, and is put back.
+    fn with_another_level(&self, inside: impl FnOnce() -> Emit<()>) -> Emit<()> {
+        let emitter = self.emitter;
+        let ask = |name: &str| -> Emit<IntValue<'ctx>> {
+            let function = emitter.declare(name, Some(emitter.i32().into()), &[]);
+            let number = self.builder.build_call(function, &[], "")?.try_as_basic_value().basic();
+            Ok(number.ok_or_else(|| emitter.defect("the runtime returns a number"))?.into_int_value())
+        };
+        let set = emitter.declare("omp_set_max_active_levels", None, &[emitter.i32().into()]);
+        let (level, most) = (ask("omp_get_active_level")?, ask("omp_get_max_active_levels")?);
+        let needed = self.builder.build_int_add(level, emitter.i32().const_int(1, false), "")?;
+        // Where no thread is around, the loop is an outermost one, and settings of the user count.
+        let is_inside = self.compare(IntPredicate::SGT, level, emitter.i32().const_zero())?;
+        let is_deeper = self.compare(IntPredicate::SGT, needed, most)?;
+        let raises = self.builder.build_and(is_inside, is_deeper, "")?;
+        self.when(raises, || self.perform(set, &[needed.into()]))?;
+        inside()?;
+        self.when(raises, || self.perform(set, &[most.into()]))
+    }
+}
+
 /// The function of this module that starts loops: of the handle, the loop's function, its environment, the work and the threads.
-fn launch_function<'ctx>(emitter: &Emitter<'ctx>) -> Emit<FunctionValue<'ctx>> {
+fn launch_function<'ctx>(emitter: &Emitter<'ctx>, nested: bool) -> Emit<FunctionValue<'ctx>> {
     // No program or C function has a point in its name.
-    let name = format!("{}.launch", emitter.plan.name);
+    let name = format!("{}.launch{}", emitter.plan.name, if nested { ".nested" } else { "" });
     if let Some(function) = emitter.module.get_function(&name) {
         return Ok(function);
     }
-    emitter.outside_of_elements(|| write_launch(emitter, &name))
+    emitter.outside_of_elements(|| write_launch(emitter, &name, nested))
 }
 
-fn write_launch<'ctx>(emitter: &Emitter<'ctx>, name: &str) -> Emit<FunctionValue<'ctx>> {
+fn write_launch<'ctx>(emitter: &Emitter<'ctx>, name: &str, nested: bool) -> Emit<FunctionValue<'ctx>> {
     let (pointer, i32, i64) = (emitter.pointer(), emitter.i32(), emitter.i64());
     let parameters = [pointer.into(), pointer.into(), pointer.into(), i64.into(), i32.into()];
     let ty = emitter.context.void_type().fn_type(&parameters, false);
@@ -81,7 +105,12 @@ fn write_launch<'ctx>(emitter: &Emitter<'ctx>, name: &str) -> Emit<FunctionValue
     let fork =
         emitter.declare("GOMP_parallel", None, &[pointer.into(), pointer.into(), i32.into(), i32.into()]);
     let member = member_function(emitter)?.as_global_value().as_pointer_value();
-    f.perform(fork, &[member.into(), team.into(), threads.into(), i32.const_zero().into()])?;
+    let fork = || f.perform(fork, &[member.into(), team.into(), threads.into(), i32.const_zero().into()]);
+    if nested {
+        f.with_another_level(fork)?
+    } else {
+        fork()?
+    }
     f.jump(done)?;
     f.enter(done);
     f.finish(super::function::Returns::Nothing)?;

@@ -121,6 +121,9 @@ pub struct CompileOptions {
     /// Run independent components of a state one after the other. Otherwise each may get a thread of its own, where together they have
     /// [`parallel_threshold`](Self::parallel_threshold) steps to do besides those of the longest one. A choice of lowering, too.
     pub serial_components: bool,
+    /// Most threads of a team that a thread of another team starts. With this, each map of schedule `cpu_multicore` inside of another
+    /// parallel map has such a team; 1 turns them off. Without, only maps that ask for one have it. A choice of lowering, too.
+    pub nested_threads: Option<NonZeroU32>,
     /// Instrument the code for a sanitizer. Such code runs only in a process with the sanitizer's runtime, is several times slower,
     /// and not vectorised for [`Sanitizer::Thread`], which sees no wide accesses.
     pub sanitizer: Option<Sanitizer>,
@@ -137,6 +140,7 @@ impl Default for CompileOptions {
             reproducible: false,
             checked: false,
             serial_components: false,
+            nested_threads: None,
             sanitizer: None,
         }
     }

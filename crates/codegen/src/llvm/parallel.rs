@@ -56,10 +56,11 @@ impl<'ctx> Function<'_, 'ctx> {
             Start::Always => Some(self.emitter.i64().const_all_ones()),
             Start::Worth(work) => Some(self.larger(self.size(work)?, self.emitter.constant(0))?),
         };
-        match (work, &parallel.team.threads) {
+        let nested = parallel.team.nested.is_some();
+        match (work, parallel.team.threads.as_ref().or(parallel.team.nested.as_ref())) {
             (None, _) => self.run_alone(&of_loop)?,
             (Some(work), None) if is_quick => {
-                self.run_by_team(&of_loop, work, self.emitter.i32().const_zero())?;
+                self.run_by_team(&of_loop, work, self.emitter.i32().const_zero(), nested)?;
             }
             (Some(work), threads) => {
                 // A loop with little work costs no more than a call.
@@ -74,7 +75,7 @@ impl<'ctx> Function<'_, 'ctx> {
                     None => self.emitter.i32().const_zero(),
                     Some(threads) => self.asked_threads(parallel, threads)?,
                 };
-                self.run_by_team(&of_loop, self.emitter.i64().const_all_ones(), threads)?;
+                self.run_by_team(&of_loop, self.emitter.i64().const_all_ones(), threads, nested)?;
                 self.jump(done)?;
                 self.enter(done);
             }
@@ -98,12 +99,14 @@ impl<'ctx> Function<'_, 'ctx> {
         of_loop: &Outlined<'_, 'ctx>,
         work: IntValue<'ctx>,
         threads: IntValue<'ctx>,
+        nested: bool,
     ) -> Emit<()> {
         let fixed: [BasicValueEnum<'ctx>; 2] = [self.handle.get().into(), of_loop.counter.into()];
         let values = fixed.into_iter().chain(of_loop.captured.iter().copied());
         let (environment_type, environment) = self.packed(values)?;
         let part = self.part_function(of_loop.name, of_loop.team, environment_type)?;
-        self.launch(part.as_global_value().as_pointer_value(), environment, work, threads)
+        let part = part.as_global_value().as_pointer_value();
+        self.launch((part, environment), work, threads, nested)
     }
 
     /// Counter through which threads request iterations or wait for their turn to merge; null if none do.
@@ -249,9 +252,10 @@ impl<'ctx> Function<'_, 'ctx> {
             }
         }
         if !parallel.team.privates.is_empty() {
-            // A thread that is alone shares its targets with nobody.
+            // A thread that is alone shares its targets with nobody, unless there are threads around it.
             let threads = self.parameter(2)?.into_int_value();
-            let has_others = self.compare(IntPredicate::SGT, threads, self.emitter.constant(1))?;
+            let least = i64::from(parallel.team.nested.is_none());
+            let has_others = self.compare(IntPredicate::SGT, threads, self.emitter.constant(least))?;
             self.when(has_others, || self.critical("GOMP_critical_start"))?;
             parallel.team.privates.iter().try_for_each(|private| self.merge(private))?;
             self.when(has_others, || self.critical("GOMP_critical_end"))?;

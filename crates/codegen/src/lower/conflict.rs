@@ -16,7 +16,7 @@ use super::accumulator::set_constant;
 use super::scalar::less;
 use crate::plan::{
     Allocation, BufferId, Collected, Copy, CopySelector, If, Location, LoopDimension, PrivateAccumulator,
-    Realisation, Resolved, Statement, TaskKind, Tasks, identity, touches,
+    Realisation, Resolved, Statement, TaskKind, Tasks, Touch, identity, touches,
 };
 
 /// A loop around the current place.
@@ -132,14 +132,17 @@ impl<'g> Lowering<'g> {
         self.guarded(dimension, before.into_iter().chain([repeated]).chain(after).collect())
     }
 
-    /// Number of variables before the shared loop around the current place.
+    /// Number of variables before the innermost shared loop around the current place.
     pub(super) fn parallel_mark(&self) -> Option<usize> {
-        self.loops.iter().find(|open| open.parallel).map(|open| open.first_variable)
+        self.loops.iter().rfind(|open| open.parallel).map(|open| open.first_variable)
     }
 
-    /// Gives each thread of the shared loop around the current place a buffer.
+    /// Gives each thread of the innermost shared loop around the current place a buffer.
     pub(super) fn add_thread_local(&mut self, buffer: BufferId) {
-        if let Some(open) = self.loops.iter_mut().find(|open| open.parallel) {
+        let mark = self.parallel_mark();
+        // The outermost of the dimensions that are shared together.
+        let is_its = |open: &&mut OpenLoop| open.parallel && Some(open.first_variable) == mark;
+        if let Some(open) = self.loops.iter_mut().find(is_its) {
             open.locals.push(buffer);
         }
     }
@@ -221,10 +224,14 @@ impl<'g> Lowering<'g> {
         let communicated = self.communicated(body, outermost);
         let may_defer = self.may_defer_resolution(body);
         let mut locals = outermost.locals.clone();
-        let on_stack = |id: &BufferId| self.plan.buffer(*id).allocation == Allocation::Stack;
-        locals.extend(self.buffers_from(outermost.n_buffers).filter(on_stack));
+        let of_inner_teams = owned_inside(body);
+        let is_own = |id: &BufferId| {
+            self.plan.buffer(*id).allocation == Allocation::Stack && !of_inner_teams.contains(id)
+        };
+        locals.extend(self.buffers_from(outermost.n_buffers).filter(is_own));
         let records = self.records_by_buffer(outermost);
         let independent = self.is_independent(&records, &dimensions);
+        let merged = merged_by_teams(body);
         let mut privates = Vec::new();
         let mut atomic = BTreeSet::new();
         for (buffer, records) in &records {
@@ -232,8 +239,12 @@ impl<'g> Lowering<'g> {
             if !combines || self.is_made_inside(*buffer, outermost) || self.distinct(records, &dimensions) {
                 continue;
             }
-            let private =
-                if may_defer { self.private(*buffer, records, outermost, &mut locals) } else { None };
+            let is_merged = merged.contains(buffer);
+            let private = if may_defer && !is_merged {
+                self.private(*buffer, records, outermost, &mut locals)
+            } else {
+                None
+            };
             match private {
                 Some((private, first)) => {
                     touches(body, &mut |mut touch| {
@@ -258,6 +269,10 @@ impl<'g> Lowering<'g> {
                 && let Some(Resolved::Combine { resolution, realisation, .. }) = touch.write_mut()
             {
                 *realisation = self.target.realisation(resolution, self.plan.buffer(buffer).element);
+                // Accumulators of inner teams are combined under the lock.
+                if merged.contains(&buffer) {
+                    *realisation = Realisation::Locked;
+                }
             }
         });
         let n_buffers = outermost.n_buffers;
@@ -353,4 +368,34 @@ impl<'g> Lowering<'g> {
         let apart = Expr::int(coefficient.checked_abs()?.checked_mul(step)?);
         (extent.le(&apart, &self.assumptions) == Truth::Proved).then_some((coefficient, rest))
     }
+}
+
+/// Buffers that the threads of loops in a body have for themselves.
+fn owned_inside(body: &[Statement]) -> BTreeSet<BufferId> {
+    let mut owned = BTreeSet::new();
+    owned_by(body, &mut owned);
+    owned
+}
+
+fn owned_by(body: &[Statement], owned: &mut BTreeSet<BufferId>) {
+    for statement in body {
+        if let Statement::Loop(each) = statement
+            && let Some(team) = each.team()
+        {
+            owned.extend(&team.locals);
+            owned.extend(team.privates.iter().map(|private| private.buffer));
+        }
+        statement.bodies().into_iter().for_each(|body| owned_by(body, owned));
+    }
+}
+
+/// Buffers into which teams in a body combine accumulators.
+fn merged_by_teams(body: &mut [Statement]) -> BTreeSet<BufferId> {
+    let mut merged = BTreeSet::new();
+    touches(body, &mut |touch| {
+        if matches!(touch, Touch::Merge(_)) {
+            merged.insert(touch.buffer());
+        }
+    });
+    merged
 }

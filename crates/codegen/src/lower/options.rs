@@ -1,5 +1,7 @@
 //! User options that change a plan, independent of the target's capabilities.
 
+use std::num::NonZeroU32;
+
 use sdfg::ir::FloatMode;
 
 use super::profile::Instrumentation;
@@ -27,6 +29,9 @@ pub struct LowerOptions {
     /// Whether independent components of a state run one after the other. Otherwise each gets a thread where together they may have
     /// [`threshold`](Self::threshold) steps to do besides those of the longest one.
     pub serial_components: bool,
+    /// Most threads of a team inside of another one. With this, maps of schedule `cpu_multicore` have such teams also if they do not ask
+    /// for them; 1 turns them off. Without, the maps alone decide.
+    pub nested_threads: Option<NonZeroU32>,
     /// The arithmetic of floating-point numbers, instead of the program's own. What vectors may sum in another order depends on it.
     pub floats: Option<FloatMode>,
     /// Whether results are to have the same bits with every number of threads.
@@ -52,6 +57,7 @@ impl Default for LowerOptions {
             threshold: Plan::DEFAULT_THRESHOLD,
             data_dependent_steps: LowerOptions::DATA_DEPENDENT_STEPS,
             serial_components: false,
+            nested_threads: None,
             floats: None,
             reproducible: false,
             apart: false,

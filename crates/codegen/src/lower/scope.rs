@@ -32,6 +32,8 @@ struct Nest<'g, 't> {
     node: &'g Node,
     map: &'g Map,
     carrier: Carrier,
+    /// As the team's.
+    nested: Option<Expr>,
 }
 
 impl<'g> Lowering<'g> {
@@ -44,16 +46,24 @@ impl<'g> Lowering<'g> {
         node: &'g Node,
         map: &'g Map,
     ) -> Result<Vec<Statement>, LowerError> {
-        let carrier = if graph.has_blocking_iterations(frame, entry) {
+        let by_one = map.params.is_empty() || sets_outer_references(frame, graph, entry);
+        let mut carrier = if graph.has_blocking_iterations(frame, entry) {
             Carrier::Tasks
         } else {
-            let by_one = map.params.is_empty() || sets_outer_references(frame, graph, entry);
             self.carrier(frame, &map.schedule, by_one, &node.label)?
         };
+        // Iterations that push keep their order, for which one thread is enough.
+        let may_nest = carrier == Carrier::OneThread { unroll: false }
+            && !by_one
+            && !graph.pushes_inside(frame.sdfg, entry);
+        let nested = if may_nest { self.nested_team(frame, &map.schedule) } else { None };
+        if nested.is_some() {
+            carrier = Carrier::Threads;
+        }
         let timer = self.timer(TimerKind::Map, &frame.at(&node.label));
         let mut statements = vec![Statement::Comment(format!("map {}", node.label))];
         let mut hidden = self.bind_connectors(frame, graph, entry, &mut statements)?;
-        let nest = Nest { graph, entry, node, map, carrier };
+        let nest = Nest { graph, entry, node, map, carrier, nested };
         let order: Vec<usize> = (0..map.params.len()).collect();
         statements.extend(match carrier {
             Carrier::OneThread { .. } | Carrier::Tasks => self.nested_loops(frame, &nest, &order)?,
@@ -117,6 +127,27 @@ impl<'g> Lowering<'g> {
                 path: frame.at(label),
             }),
         }
+    }
+
+    /// The most threads of a team that each thread around a map starts for it, if it has one: where the map or the user asks for it.
+    /// Results that do not depend on the number of threads need a fixed order, which is that of one thread here.
+    fn nested_team(&self, frame: &CallFrame<'g>, schedule: &Schedule) -> Option<Expr> {
+        let team = schedule.team()?;
+        let waits = !self.tasks.is_empty() || self.loops.iter().any(|open| open.tasks);
+        if !self.in_parallel() || waits || self.options.reproducible {
+            return None;
+        }
+        let limit = self.options.nested_threads.map(|limit| Expr::int(i64::from(limit.get())));
+        let asked = match (schedule, &limit) {
+            (Schedule::CpuMulticore(_), Some(_)) => team.nested.as_ref().or(team.threads.as_ref()),
+            _ => Some(team.nested.as_ref()?),
+        };
+        let asked = asked.map(|asked| frame.translate(asked));
+        let most = match (asked, limit) {
+            (Some(asked), Some(limit)) => Expr::min(&asked, &limit),
+            (asked, limit) => asked.or(limit)?,
+        };
+        (!most.is_one()).then_some(most)
     }
 
     /// The given dimensions as tasks or as loops that one thread runs, then the inside of the scope.
@@ -229,7 +260,8 @@ impl<'g> Lowering<'g> {
             selector: closed.selector,
             sharing,
             chunk: translate(&of_schedule.chunk),
-            threads: translate(&of_schedule.threads),
+            threads: translate(&of_schedule.threads).filter(|_| nest.nested.is_none()),
+            nested: nest.nested.clone(),
             start,
             privates: closed.privates,
             collected: closed.collected,

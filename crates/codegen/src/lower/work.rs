@@ -7,7 +7,7 @@ use sdfg::symbolic::{Expr, Symbol};
 use sdfg::tasklet::TypedStatement;
 
 use super::Lowering;
-use crate::plan::{Level, LoopDimension, Pop, Push, Statement};
+use crate::plan::{LoopDimension, Pop, Push, Statement};
 
 /// Loops around a place, outermost first: variable, first and last value.
 type Around = Vec<(Symbol, Expr, Expr)>;
@@ -61,12 +61,13 @@ impl Lowering<'_> {
                 let extents = copy.dimensions.iter().map(|d| self.known(d.extent.clone(), around, fixed));
                 Some(extents.fold(Expr::one(), |product, extent| product * extent))
             }
-            // What another team does, it does in its own time.
-            Statement::Loop(each) if matches!(each.level, Level::Team(_)) => None,
+            // What another team does, it does in its own time, unless each thread of this one starts it.
+            Statement::Loop(each) if each.team().is_some_and(|team| team.nested.is_none()) => None,
             Statement::Loop(each) => {
                 let n_around = around.len();
                 let mut iterations = Expr::one();
-                for dimension in &each.dimensions {
+                let repeated = each.team().into_iter().flat_map(|team| &team.around);
+                for dimension in each.dimensions.iter().chain(repeated) {
                     iterations = iterations * self.known(steps(dimension), around, fixed);
                     around.push(around_one(dimension));
                 }

@@ -167,7 +167,8 @@ impl Loop {
     }
 
     pub(crate) fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
-        visit(Part::Runs { level: self.level.kind(), dimensions: self.dimensions.len() });
+        let nested = self.team().is_some_and(|team| team.nested.is_some());
+        visit(Part::Runs { level: self.level.kind(), dimensions: self.dimensions.len(), nested });
         visit(Part::Repeats);
         visit(Part::Encloses);
         self.dimensions.iter().for_each(|dimension| dimension.parts(visit));

@@ -38,6 +38,8 @@ pub enum Part<'a> {
         level: LevelKind,
         /// Dimensions of the iteration space.
         dimensions: usize,
+        /// Whether it is a [team inside of another one](super::Team::nested).
+        nested: bool,
     },
     /// That the statements inside may run again, and a later one before an earlier one.
     Repeats,

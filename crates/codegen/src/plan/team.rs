@@ -14,7 +14,7 @@ use super::profile::TimerId;
 use super::stream::Collected;
 use super::walk::Touch;
 
-/// Distribution of a loop to a team of threads. Team loops never nest.
+/// Distribution of a loop to a team of threads. A loop inside of another one's body has a [limit](Team::nested).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Team {
     /// Label of the map, for symbols and debug information.
@@ -34,6 +34,9 @@ pub struct Team {
     pub chunk: Option<Expr>,
     /// Number of threads; `None` is that of the handle.
     pub threads: Option<Expr>,
+    /// Most threads of a team that each thread of another team starts: exactly the loops inside of other loops of teams have this. Their
+    /// number of threads is this one, and threads combine under the lock however few they are: those of other teams may, too.
+    pub nested: Option<Expr>,
     /// When a team is started. The calling thread runs the loop alone otherwise.
     pub start: Start,
     /// Per-thread accumulators.
@@ -120,7 +123,7 @@ impl Team {
             Start::Worth(work) => Some(work),
             Start::Always | Start::Never => None,
         };
-        let expressions = self.chunk.iter().chain(&self.threads).chain(work);
+        let expressions = self.chunk.iter().chain(&self.threads).chain(&self.nested).chain(work);
         expressions.for_each(|expression| visit(Part::Evaluates(expression)));
         for private in &self.privates {
             visit(Part::Owns(private.buffer));
@@ -151,7 +154,7 @@ impl Team {
         }
         let selector = selector_text(self.selector.as_ref());
         text.push_str(&format!(" {}{independent}{selector}", self.sharing.name()));
-        for (word, value) in [("chunk", &self.chunk), ("threads", &self.threads)] {
+        for (word, value) in [("chunk", &self.chunk), ("threads", &self.threads), ("nested", &self.nested)] {
             text.extend(value.iter().map(|value| format!(" {word} {value}")));
         }
         match &self.start {

@@ -257,14 +257,31 @@ impl<'w, 'p> Function<'w, 'p> {
         let alone = call("0", "1");
         let start = |f: &mut Self| -> Print<()> {
             program.has_threads.set(true);
-            let threads = match &team.threads {
+            let threads = match team.threads.as_ref().or(team.nested.as_ref()) {
                 None => "sdfg_threads(handle->threads)".to_owned(),
                 Some(threads) => f.asked_threads(each, threads)?,
             };
             program.threads_helper();
-            f.line(format!("#pragma omp parallel num_threads({threads})"));
-            f.line(call("omp_get_thread_num()", "omp_get_num_threads()"));
-            Ok(())
+            let parallel = |f: &mut Self| {
+                f.line(format!("#pragma omp parallel num_threads({threads})"));
+                f.line(call("omp_get_thread_num()", "omp_get_num_threads()"));
+            };
+            if team.nested.is_none() {
+                parallel(f);
+                return Ok(());
+            }
+            // The runtime permits one level of teams by default.
+            let most = f.temporary();
+            f.block("", |f| {
+                f.line(format!("const int {most} = omp_get_max_active_levels();"));
+                f.lines
+                    .open(format!("if (omp_get_active_level() > 0 && omp_get_active_level() >= {most}) {{"));
+                f.line("omp_set_max_active_levels(omp_get_active_level() + 1);");
+                f.lines.close("}");
+                parallel(f);
+                f.line(format!("omp_set_max_active_levels({most});"));
+                Ok(())
+            })
         };
         let write = |f: &mut Self| -> Print<()> {
             if has_counter {

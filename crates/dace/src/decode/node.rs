@@ -222,6 +222,7 @@ impl Decoder<'_> {
             chunk,
             threads: threads.clone(),
             collapse: collapse.and_then(|count| u32::try_from(count).ok()).filter(|count| *count > 1),
+            nested: None,
             block: None,
         };
         let of_block =

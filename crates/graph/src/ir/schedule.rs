@@ -104,6 +104,9 @@ pub struct Team {
     pub threads: Option<Expr>,
     /// Number of leading map dimensions in the shared iteration space; `None` leaves it to the compiler.
     pub collapse: Option<u32>,
+    /// Most threads of the team that each thread around a map starts for it; `None` has the map run in
+    /// sequence there. A map without threads around it does not use this.
+    pub nested: Option<Expr>,
 }
 
 /// The blocks that a GPU kernel is cut into; the default leaves them to the compiler.
@@ -151,6 +154,8 @@ pub struct ScheduleAttributes {
     pub threads: Option<Expr>,
     /// See [`Team::collapse`].
     pub collapse: Option<u32>,
+    /// See [`Team::nested`].
+    pub nested: Option<Expr>,
     /// See [`BlockShape::extents`].
     pub block: Option<Vec<Expr>>,
 }
@@ -184,6 +189,7 @@ impl ScheduleAttributes {
             (self.sharing.is_some() || self.chunk.is_some(), "sharing", Self::OF_TEAM),
             (self.threads.is_some(), "threads", Self::OF_TEAM),
             (self.collapse.is_some(), "collapse", Self::OF_TEAM),
+            (self.nested.is_some(), "nested", Self::OF_TEAM),
             (self.block.is_some(), "block", Self::OF_BLOCK),
         ];
         all.into_iter().filter(|(is_present, ..)| *is_present).map(|(_, name, owners)| (name, owners))
@@ -207,6 +213,7 @@ impl Schedule {
                     chunk: attributes.chunk,
                     threads: attributes.threads,
                     collapse: attributes.collapse,
+                    nested: attributes.nested,
                 };
             }
             Schedule::GpuGrid(block) | Schedule::GpuBlock(block) => {
@@ -276,13 +283,17 @@ impl Schedule {
             chunk: team.and_then(|team| team.chunk.clone()),
             threads: team.and_then(|team| team.threads.clone()),
             collapse: team.and_then(|team| team.collapse),
+            nested: team.and_then(|team| team.nested.clone()),
             block: self.block().map(|block| block.extents.clone()).filter(|extents| !extents.is_empty()),
         }
     }
 
     /// The symbolic attributes.
     pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
-        let of_team = self.team().into_iter().flat_map(|team| team.chunk.iter().chain(&team.threads));
+        let of_team = self
+            .team()
+            .into_iter()
+            .flat_map(|team| team.chunk.iter().chain(&team.threads).chain(&team.nested));
         of_team.chain(self.block().into_iter().flat_map(|block| &block.extents))
     }
 
@@ -290,7 +301,7 @@ impl Schedule {
     pub fn expressions_mut(&mut self) -> Vec<&mut Expr> {
         match self {
             Schedule::Default(team) | Schedule::CpuMulticore(team) => {
-                team.chunk.iter_mut().chain(&mut team.threads).collect()
+                team.chunk.iter_mut().chain(&mut team.threads).chain(&mut team.nested).collect()
             }
             Schedule::GpuGrid(block) | Schedule::GpuBlock(block) => block.extents.iter_mut().collect(),
             Schedule::Sequential

@@ -468,7 +468,9 @@ impl Reader {
                 Some(extents) => Some(reader.texts("block", extents, Self::symbolic)?),
                 None => None,
             };
-            let attributes = ScheduleAttributes { sharing, chunk, threads, collapse: wire.collapse, block };
+            let nested = reader.optional("nested", wire.nested.as_deref(), Self::symbolic)?;
+            let attributes =
+                ScheduleAttributes { sharing, chunk, threads, collapse: wire.collapse, nested, block };
             match Schedule::with(kind, attributes) {
                 Ok(schedule) => Ok(schedule),
                 // Until version 2, every schedule had the attributes of a team, which meant nothing elsewhere.

@@ -290,6 +290,8 @@ pub(super) struct Execution {
     pub(super) threads: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) collapse: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) nested: Option<String>,
     /// Absent in version 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) block: Option<Vec<String>>,

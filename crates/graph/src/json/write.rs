@@ -239,6 +239,7 @@ fn execution(schedule: &Schedule) -> schema::Execution {
         chunk: text(&attributes.chunk),
         threads: text(&attributes.threads),
         collapse: attributes.collapse,
+        nested: text(&attributes.nested),
         block: attributes.block.map(|extents| extents.iter().map(ToString::to_string).collect()),
     }
 }

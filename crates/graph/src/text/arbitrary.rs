@@ -180,6 +180,7 @@ impl Random {
                     chunk: self.maybe(30, Self::symbolic),
                     threads: self.maybe(30, Self::symbolic),
                     collapse: self.maybe(30, |random| random.below(4) as u32),
+                    nested: self.maybe(30, Self::symbolic),
                 };
             }
             Schedule::GpuGrid(block) | Schedule::GpuBlock(block) => {

@@ -97,6 +97,14 @@ impl<'s, 'b> MapBuilder<'s, 'b> {
         self
     }
 
+    /// Has each thread around the map start a team of at most so many threads for it.
+    #[track_caller]
+    #[must_use = "the scope is added by `body`"]
+    pub fn nested(mut self, threads: impl IntoExpr) -> Self {
+        self.attributes.nested = Some(self.state.program.checked(threads.into_expr(), Expr::one));
+        self
+    }
+
     /// Chooses the extents of the blocks of a GPU kernel, innermost dimension first.
     #[track_caller]
     #[must_use = "the scope is added by `body`"]

@@ -91,6 +91,14 @@ fn levels_are_nested_as_in_the_machine() {
     let inside = |inner, outer| [PlanError::Nesting { inner, outer: Some(outer) }];
     assert_eq!(of(team(vec![], vec![team(vec![], vec![])])), inside(LevelKind::Team, LevelKind::Team));
     assert_eq!(of(grid(vec![team(vec![], vec![])])), inside(LevelKind::Team, LevelKind::Grid));
+    // A team with a limit is inside of another one, and nowhere else.
+    let nested = || {
+        let nested = Team { nested: Some(Expr::int(2)), ..Team::default() };
+        Statement::Loop(Loop::shared(vec![dimension("j")], nested, vec![]))
+    };
+    assert_eq!(of(team(vec![], vec![nested()])), []);
+    assert_eq!(of(nested()), missing(LevelKind::Team));
+    assert_eq!(of(grid(vec![team(vec![], vec![nested()])]))[0], inside(LevelKind::Team, LevelKind::Grid)[0]);
     assert_eq!(
         of(of_level(Level::Unrolled, vec![of_level(Level::Rank, vec![])])),
         inside(LevelKind::Rank, LevelKind::Unrolled)

@@ -90,8 +90,8 @@ impl<'p> Found<'p> {
     fn enter(&mut self, part: &Part<'p>, inner: &mut Around) {
         let here = inner.place.position;
         match *part {
-            Part::Runs { level, dimensions } => {
-                self.level(level, dimensions, &inner.levels);
+            Part::Runs { level, dimensions, nested } => {
+                self.level((level, nested), dimensions, &inner.levels);
                 inner.levels.push(level);
             }
             Part::Repeats => inner.place.repeated.push(here),
@@ -217,7 +217,7 @@ impl<'p> Found<'p> {
         }
     }
 
-    fn level(&mut self, level: LevelKind, dimensions: usize, around: &[LevelKind]) {
+    fn level(&mut self, (level, nested): (LevelKind, bool), dimensions: usize, around: &[LevelKind]) {
         let has_one = match level {
             LevelKind::Vector | LevelKind::Sequential | LevelKind::Unrolled | LevelKind::Pipelined => {
                 dimensions == 1
@@ -232,10 +232,11 @@ impl<'p> Found<'p> {
         if !has_one {
             self.errors.push(PlanError::Dimensions { level, n: dimensions });
         }
-        if let Some(outer) = around.iter().find(|outer| excludes(**outer, level)) {
+        if let Some(outer) = around.iter().find(|outer| excludes(**outer, (level, nested))) {
             self.errors.push(PlanError::Nesting { inner: level, outer: Some(*outer) });
         }
         let needed = match level {
+            LevelKind::Team if nested => Some(LevelKind::Team),
             LevelKind::Block => Some(LevelKind::Grid),
             LevelKind::Lane => Some(LevelKind::Block),
             LevelKind::Rank
@@ -254,14 +255,15 @@ impl<'p> Found<'p> {
 }
 
 /// Whether a level cannot be inside of another one.
-fn excludes(outer: LevelKind, inner: LevelKind) -> bool {
+fn excludes(outer: LevelKind, (inner, nested): (LevelKind, bool)) -> bool {
     // A vector has lanes alone.
     if outer == LevelKind::Vector {
         return true;
     }
     match inner {
-        // One program, one team of the host, one kernel at a time: none is inside of itself or of what it starts.
+        // One program, one team of the host without a limit, one kernel at a time: none is inside of itself or of what it starts.
         LevelKind::Rank => true,
+        LevelKind::Team if nested && outer == LevelKind::Team => false,
         LevelKind::Team => matches!(
             outer,
             LevelKind::Team

@@ -18,7 +18,7 @@ use crate::ir::{
 };
 
 /// Constructs that are no element of an `ALL` list.
-const CONSTRUCTS: [&str; 105] = [
+const CONSTRUCTS: [&str; 106] = [
     "symbol",
     "container scalar",
     "container array",
@@ -87,6 +87,7 @@ const CONSTRUCTS: [&str; 105] = [
     "team chunk",
     "team threads",
     "team collapse",
+    "team nested",
     "block extents",
     "consume condition",
     "consume without condition",
@@ -246,6 +247,7 @@ impl Seen {
             self.when(team.chunk.is_some(), "team chunk", "");
             self.when(team.threads.is_some(), "team threads", "");
             self.when(team.collapse.is_some(), "team collapse", "");
+            self.when(team.nested.is_some(), "team nested", "");
         }
         if let Some(block) = schedule.block() {
             self.when(!block.extents.is_empty(), "block extents", "");

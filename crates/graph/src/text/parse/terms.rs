@@ -170,8 +170,8 @@ impl Parser<'_> {
         })
     }
 
-    /// One of `schedule(...)`, `sharing(...)`, `threads(...)`, `collapse(...)`, `block(...)`; false if something else
-    /// stands here.
+    /// One of `schedule(...)`, `sharing(...)`, `threads(...)`, `collapse(...)`, `nested(...)`, `block(...)`; false if
+    /// something else stands here.
     pub(super) fn execution(&mut self, execution: &mut Execution) -> Parsed<bool> {
         let span = self.cursor.peek().span;
         let Execution { kind, attributes, .. } = execution;
@@ -193,6 +193,9 @@ impl Parser<'_> {
         } else if self.cursor.eat_word("collapse") {
             attributes.collapse = Some(self.argument(Self::small_integer)?);
             execution.spans.push(("collapse", span));
+        } else if self.cursor.eat_word("nested") {
+            attributes.nested = Some(self.argument(Self::symbolic)?);
+            execution.spans.push(("nested", span));
         } else if self.cursor.eat_word("block") {
             attributes.block = Some(self.parenthesized(Self::symbolic)?);
             execution.spans.push(("block", span));

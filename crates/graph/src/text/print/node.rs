@@ -243,6 +243,9 @@ fn execution(schedule: &Schedule) -> String {
     if let Some(collapse) = attributes.collapse {
         text.push_str(&format!(" collapse({collapse})"));
     }
+    if let Some(nested) = &attributes.nested {
+        text.push_str(&format!(" nested({nested})"));
+    }
     if let Some(extents) = &attributes.block {
         text.push_str(&format!(" block({})", list(extents)));
     }
