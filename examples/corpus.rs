@@ -6,48 +6,103 @@
 //! counts as one failure. The command prints a line for each graph, a table for each variant, and the totals.
 //! The exit status tells whether any graph failed. `--table FILE` writes the outcome of each program and
 //! variant as a table with reasons; equal outcomes give equal tables. It keeps the page's part about surveys.
+//!
+//! `--simplify`, `--chain FILE` and `--every-match [NAME]` transform each graph before it runs. The command then
+//! also prints the applications and refusals of each transformation. With `--simplify`, it compares the sizes of
+//! raw variants with those of DaCe's simplified variants. `--every-match` applies at most 8 matches of each
+//! transformation in one graph, spread over all; `--most N` sets another number.
+
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{self, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use sdfg_programs::corpus::{Engine, Outcome, check, graphs, variant};
+use sdfg_programs::corpus::{Engine, Outcome, Rewrite, Rewritten, check, check_rewritten, graphs, variant};
+use sdfg_transforms::Chain;
 
 /// Time limit of one graph.
 const LIMIT: Duration = Duration::from_secs(120);
 
+/// Time limit of one graph at every match of the transformations.
+const LIMIT_OF_MATCHES: Duration = Duration::from_secs(1200);
+
 /// Numbers of graphs that passed, were refused and failed.
 type Counts = [usize; 3];
 
-fn main() -> ExitCode {
-    let mut arguments = std::env::args().skip(1);
-    let mut folder =
-        std::env::var_os("SDFG_CORPUS").map_or_else(|| PathBuf::from("../shared/corpus"), PathBuf::from);
-    let (mut names, mut table) = (Vec::new(), None);
-    let mut engines = vec![Engine::Interpreter, Engine::Native];
-    while let Some(argument) = arguments.next() {
-        match argument.as_str() {
-            "--dir" => match arguments.next() {
-                Some(found) => folder = found.into(),
-                None => return usage(),
-            },
-            "--table" => match arguments.next() {
-                Some(found) => table = Some(PathBuf::from(found)),
-                None => return usage(),
-            },
-            "--target" => match arguments.next().as_deref() {
-                Some("llvm") => {}
-                Some("c") => engines = vec![Engine::Interpreter, Engine::Gcc, Engine::Clang],
-                _ => return usage(),
-            },
-            "--one" => return one(arguments.next(), arguments.next()),
-            option if option.starts_with('-') => return usage(),
-            _ => names.push(argument),
+/// The command line.
+struct Command {
+    folder: PathBuf,
+    names: Vec<String>,
+    table: Option<PathBuf>,
+    engines: Vec<Engine>,
+    rewrite: Option<Rewrite>,
+    /// The options of the rewrite, for the processes of the graphs.
+    rewriting: Vec<String>,
+    /// The graph and the engine of this process.
+    one: Option<(String, String)>,
+}
+
+impl Command {
+    fn parse() -> Option<Self> {
+        let mut arguments = std::env::args().skip(1).peekable();
+        let folder = std::env::var_os("SDFG_CORPUS").map_or_else(|| "../shared/corpus".into(), PathBuf::from);
+        let engines = vec![Engine::Interpreter, Engine::Native];
+        let (names, rewriting) = (Vec::new(), Vec::new());
+        let mut command =
+            Command { folder, names, table: None, engines, rewrite: None, rewriting, one: None };
+        let mut most = 8;
+        while let Some(argument) = arguments.next() {
+            match argument.as_str() {
+                "--dir" => command.folder = arguments.next()?.into(),
+                "--table" => command.table = Some(arguments.next()?.into()),
+                "--target" => match arguments.next()?.as_str() {
+                    "llvm" => {}
+                    "c" => command.engines = vec![Engine::Interpreter, Engine::Gcc, Engine::Clang],
+                    _ => return None,
+                },
+                "--one" => command.one = Some((arguments.next()?, arguments.next()?)),
+                "--simplify" => {
+                    command.rewriting.push(argument);
+                    command.rewrite = Some(Rewrite::Simplify);
+                }
+                "--chain" => {
+                    let file = arguments.next()?;
+                    let chain = Chain::load(&file).map_err(|error| say(format_args!("{error}"))).ok()?;
+                    command.rewriting.extend([argument, file]);
+                    command.rewrite = Some(Rewrite::Chain(chain));
+                }
+                "--every-match" => {
+                    let known = sdfg_library::transformations();
+                    let only = arguments.next_if(|next| known.all().any(|known| known.name == next));
+                    command.rewriting.push(argument);
+                    command.rewriting.extend(only.clone());
+                    command.rewrite = Some(Rewrite::EveryMatch { only, most });
+                }
+                "--most" => {
+                    let number = arguments.next()?;
+                    most = number.parse().ok()?;
+                    command.rewriting.extend([argument, number]);
+                }
+                option if option.starts_with('-') => return None,
+                _ => command.names.push(argument),
+            }
         }
+        if let Some(Rewrite::EveryMatch { most: place, .. }) = &mut command.rewrite {
+            *place = most;
+        }
+        Some(command)
     }
-    let found = match graphs(&folder) {
+}
+
+fn main() -> ExitCode {
+    let Some(command) = Command::parse() else { return usage() };
+    if let Some((graph, engine)) = &command.one {
+        return one(Path::new(graph), engine, command.rewrite.as_ref());
+    }
+    let folder = &command.folder;
+    let found = match graphs(folder) {
         Ok(found) => found,
         Err(error) => {
             say(format_args!("{}: {error}", folder.display())).ok();
@@ -56,12 +111,12 @@ fn main() -> ExitCode {
     };
     let is_chosen = |graph: &&PathBuf| {
         let path = graph.to_string_lossy();
-        names.is_empty() || names.iter().any(|name| path.contains(name))
+        command.names.is_empty() || command.names.iter().any(|name| path.contains(name))
     };
     let chosen: Vec<&PathBuf> = found.iter().filter(is_chosen).collect();
-    let Ok(outcomes) = run_all(&folder, &chosen, &engines) else { return ExitCode::FAILURE };
-    if let Some(path) = table
-        && let Err(error) = std::fs::write(&path, coverage(&outcomes) + &surveys(&path))
+    let Ok(outcomes) = run_all(&command, &chosen) else { return ExitCode::FAILURE };
+    if let Some(path) = &command.table
+        && let Err(error) = std::fs::write(path, coverage(&outcomes) + &surveys(path))
     {
         say(format_args!("{}: {error}", path.display())).ok();
         return ExitCode::from(2);
@@ -82,16 +137,81 @@ fn say(line: fmt::Arguments<'_>) -> io::Result<()> {
 }
 
 fn usage() -> ExitCode {
-    say(format_args!("usage: corpus [--dir FOLDER] [--target llvm|c] [--table FILE] [NAME]...")).ok();
+    say(format_args!("usage: corpus [--dir FOLDER] [--target llvm|c] [--table FILE] [--simplify | --chain FILE | --every-match [TRANSFORMATION] [--most N]] [NAME]...")).ok();
     ExitCode::from(2)
 }
 
-/// Runs one graph in this process and prints the outcome.
-fn one(graph: Option<String>, engine: Option<String>) -> ExitCode {
-    let (Some(graph), Some(engine)) = (graph, engine) else { return usage() };
+/// Runs one graph in this process and prints the outcome as the last line.
+fn one(graph: &Path, engine: &str, rewrite: Option<&Rewrite>) -> ExitCode {
     let Some(engine) = Engine::ALL.into_iter().find(|known| known.name() == engine) else { return usage() };
-    say(format_args!("{}", check(Path::new(&graph), engine))).ok();
+    let Some(rewrite) = rewrite else {
+        say(format_args!("{}", check(graph, engine))).ok();
+        return ExitCode::SUCCESS;
+    };
+    let mut tell = |step: &str| {
+        let word = if step.starts_with("wrong: ") { "" } else { "at " };
+        say(format_args!("{word}{}", step.split_whitespace().collect::<Vec<_>>().join(" "))).ok();
+    };
+    let Rewritten { outcome, applications, sizes, simplified_by_dace } =
+        check_rewritten(graph, engine, rewrite, &mut tell);
+    for (name, outcomes) in applications {
+        let refused: u64 = outcomes.refused.values().sum();
+        say(format_args!("count {name} {} {refused}", outcomes.applied)).ok();
+    }
+    if let Some([before, after]) = sizes {
+        let dace = simplified_by_dace.map_or_else(String::new, |size| format!(" {size}"));
+        say(format_args!("size {before} {after}{dace}")).ok();
+    }
+    say(format_args!("{outcome}")).ok();
     ExitCode::SUCCESS
+}
+
+/// What the process of a graph prints before its last line.
+#[derive(Default)]
+struct Told {
+    /// Applications and refusals of each transformation.
+    counts: BTreeMap<String, [u64; 2]>,
+    /// Blocks and nodes before and after simplification, and those of DaCe's simplified variant.
+    sizes: Vec<u64>,
+    /// Wrong rewrites.
+    wrong: Vec<String>,
+    /// The last step that was begun.
+    last: String,
+}
+
+impl Told {
+    fn parse(output: &str) -> Self {
+        let mut told = Told::default();
+        for line in output.lines() {
+            let numbers =
+                |words: &str| words.split(' ').filter_map(|word| word.parse().ok()).collect::<Vec<u64>>();
+            if let Some((name, counts)) = line.strip_prefix("count ").and_then(|rest| rest.split_once(' ')) {
+                if let [applied, refused] = numbers(counts)[..] {
+                    told.counts.insert(name.to_owned(), [applied, refused]);
+                }
+            } else if let Some(sizes) = line.strip_prefix("size ") {
+                told.sizes = numbers(sizes);
+            } else if let Some(step) = line.strip_prefix("at ") {
+                step.clone_into(&mut told.last);
+            } else if line.starts_with("wrong: ") {
+                told.wrong.push(line.to_owned());
+            }
+        }
+        told
+    }
+
+    /// The numbers of a graph, for its line.
+    fn summary(&self) -> String {
+        let applied: u64 = self.counts.values().map(|[applied, _]| applied).sum();
+        let mut text = format!(" ({applied} applications");
+        if let [before, after, rest @ ..] = &self.sizes[..] {
+            text += &format!(", {before} blocks and nodes become {after}");
+            if let [dace] = rest {
+                text += &format!(", DaCe's simplified variant has {dace}");
+            }
+        }
+        text + ")"
+    }
 }
 
 /// A program, its variant, the engine, and the outcome.
@@ -101,15 +221,22 @@ type Found = (String, String, &'static str, Outcome);
 ///
 /// # Errors
 /// If the output is closed.
-fn run_all(folder: &Path, graphs: &[&PathBuf], engines: &[Engine]) -> io::Result<Vec<Found>> {
+fn run_all(command: &Command, graphs: &[&PathBuf]) -> io::Result<Vec<Found>> {
+    let folder = &command.folder;
     let mut outcomes = Vec::new();
     let mut totals: BTreeMap<(String, &str), Counts> = BTreeMap::new();
     let mut codes: BTreeMap<String, usize> = BTreeMap::new();
+    let mut all = Vec::new();
     for graph in graphs {
         let name = graph.strip_prefix(folder).unwrap_or(graph).display().to_string();
-        for engine in engines.iter().map(|engine| engine.name()) {
-            let outcome = spawned(graph, engine);
-            say(format_args!("{name} {engine}: {outcome}"))?;
+        for engine in command.engines.iter().map(|engine| engine.name()) {
+            let (outcome, told) = spawned(graph, engine, command);
+            let summary = if command.rewrite.is_some() { told.summary() } else { String::new() };
+            say(format_args!("{name} {engine}: {outcome}{summary}"))?;
+            for wrong in &told.wrong {
+                say(format_args!("  {wrong}"))?;
+            }
+            all.push(told);
             let place = match &outcome {
                 Outcome::Passed => 0,
                 Outcome::Refused { code, .. } => {
@@ -124,6 +251,7 @@ fn run_all(folder: &Path, graphs: &[&PathBuf], engines: &[Engine]) -> io::Result
             outcomes.push((program, variant(graph).to_owned(), engine, outcome));
         }
     }
+    transformations(&all)?;
     say(format_args!("\n{:20} {:12} {:>8} {:>8} {:>8}", "variant", "engine", "passed", "refused", "failed"))?;
     let mut sum: Counts = [0; 3];
     for ((variant, engine), counts) in &totals {
@@ -136,6 +264,33 @@ fn run_all(folder: &Path, graphs: &[&PathBuf], engines: &[Engine]) -> io::Result
     }
     say(format_args!("passed {}, refused {}, failed {}", sum[0], sum[1], sum[2]))?;
     Ok(outcomes)
+}
+
+/// Prints the counts of the transformations, and the sizes of raw graphs beside DaCe's.
+///
+/// # Errors
+/// If the output is closed.
+fn transformations(all: &[Told]) -> io::Result<()> {
+    let mut counts: BTreeMap<&str, [u64; 2]> = BTreeMap::new();
+    for (name, added) in all.iter().flat_map(|told| &told.counts) {
+        counts.entry(name).or_default().iter_mut().zip(added).for_each(|(sum, count)| *sum += count);
+    }
+    if !counts.is_empty() {
+        say(format_args!("\n{:28} {:>9} {:>9}", "transformation", "applied", "refused"))?;
+    }
+    for (name, [applied, refused]) in &counts {
+        say(format_args!("{name:28} {applied:9} {refused:9}"))?;
+    }
+    let raw = || all.iter().filter(|told| told.sizes.len() == 3);
+    let no_larger = raw().filter(|told| told.sizes[1] <= told.sizes[2]).count();
+    if raw().next().is_some() {
+        let [ours, dace] = [1, 2].map(|at| raw().map(|told| told.sizes[at]).sum::<u64>());
+        say(format_args!(
+            "\nno more blocks and nodes than DaCe's simplified variant: {no_larger} of {} runs of raw graphs; {ours} in all, DaCe's {dace}",
+            raw().count()
+        ))?;
+    }
+    Ok(())
 }
 
 /// The explanation of variants and outcomes on the page.
@@ -201,16 +356,26 @@ fn coverage(outcomes: &[Found]) -> String {
 }
 
 /// Runs one graph in a process of its own.
-fn spawned(graph: &Path, engine: &str) -> Outcome {
-    let failed = |what: String| Outcome::Failed(what);
+fn spawned(graph: &Path, engine: &str, command: &Command) -> (Outcome, Told) {
+    let failed = |what: String| (Outcome::Failed(what), Told::default());
+    let limit = match command.rewrite {
+        Some(Rewrite::EveryMatch { .. }) => LIMIT_OF_MATCHES,
+        Some(Rewrite::Simplify | Rewrite::Chain(_)) | None => LIMIT,
+    };
     let Ok(own) = std::env::current_exe() else {
         return failed("the command does not find itself".to_owned());
     };
-    let child = Command::new(own)
+    // A file holds any amount of output without being read meanwhile.
+    let Ok((mut output, written)) = tempfile::tempfile().and_then(|file| Ok((file.try_clone()?, file)))
+    else {
+        return failed("there is no temporary file".to_owned());
+    };
+    let child = process::Command::new(own)
+        .args(&command.rewriting)
         .arg("--one")
         .arg(graph)
         .arg(engine)
-        .stdout(Stdio::piped())
+        .stdout(Stdio::from(written))
         .stderr(Stdio::null())
         .spawn();
     let mut child = match child {
@@ -218,23 +383,33 @@ fn spawned(graph: &Path, engine: &str) -> Outcome {
         Err(error) => return failed(error.to_string()),
     };
     let start = Instant::now();
-    while let Ok(None) = child.try_wait() {
-        if start.elapsed() > LIMIT {
-            // It may have ended in this moment, which is as good.
-            let _ = child.kill();
-            let _ = child.wait();
-            return failed(format!("it takes longer than {LIMIT:?}"));
+    let mut is_late = false;
+    let status = loop {
+        match child.try_wait() {
+            Ok(None) if start.elapsed() > limit => {
+                is_late = true;
+                // It may have ended in this moment, which is as good.
+                let _ = child.kill();
+                break child.wait();
+            }
+            Ok(None) => std::thread::sleep(Duration::from_millis(2)),
+            Ok(Some(status)) => break Ok(status),
+            Err(error) => break Err(error),
         }
-        std::thread::sleep(Duration::from_millis(2));
+    };
+    let mut text = String::new();
+    if let Err(error) = output.rewind().and_then(|()| output.read_to_string(&mut text)) {
+        return failed(error.to_string());
     }
-    match child.wait_with_output() {
-        Ok(output) => {
-            let text = String::from_utf8_lossy(&output.stdout);
-            text.lines()
-                .next_back()
-                .and_then(Outcome::parse)
-                .unwrap_or_else(|| failed(format!("it crashes: {}", output.status)))
+    let told = Told::parse(&text);
+    let last = if told.last.is_empty() { String::new() } else { format!(", at {}", told.last) };
+    let outcome = match status {
+        Err(error) => Outcome::Failed(error.to_string()),
+        Ok(_) if is_late => Outcome::Failed(format!("it takes longer than {limit:?}{last}")),
+        Ok(status) => {
+            let outcome = text.lines().next_back().filter(|_| status.success()).and_then(Outcome::parse);
+            outcome.unwrap_or_else(|| Outcome::Failed(format!("it crashes: {status}{last}")))
         }
-        Err(error) => failed(error.to_string()),
-    }
+    };
+    (outcome, told)
 }

@@ -7,7 +7,9 @@
 //! the interpreter refuses. `--loops 20000` adds a fixed list of loops, 20000 random programs of loops, and
 //! as many with maps of schedule `simd`, compared at every level and for several vector widths. The command
 //! prints each failure with the smallest program that shows it, the number of programs that agree, and the
-//! number of programs with each feature. The exit status tells whether all agree.
+//! number of programs with each feature. With `--every-match [NAME]`, `--simplify` or `--chains LENGTH`, programs
+//! are transformed and compared with the program before, in the interpreter and, unless `--interpret` is given,
+//! in native code. The exit status tells whether all agree.
 #![expect(clippy::print_stdout, reason = "this is a command")]
 
 use std::collections::BTreeMap;
@@ -17,20 +19,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use sdfg::dtype::ScalarType;
+use sdfg_programs::applications::Applications;
 use sdfg_programs::random::{
-    Applications, Effort, Failure, Features, Outcome, Race, Variants, Verdict, check, check_chain,
-    check_every_match, check_faulty, check_loops, check_race, check_random_loops, check_simplify,
-    check_vectors, reduced, reduced_loops, suite,
+    Effort, Failure, Features, Outcome, Race, Runs, Variants, Verdict, check, check_chain, check_every_match,
+    check_faulty, check_loops, check_race, check_random_loops, check_simplify, check_vectors, reduced,
+    reduced_loops, suite,
 };
 
 /// After how many programs the command tells how far it is.
 const BATCH: u64 = 1000;
 
+/// The same for programs that are transformed, each in many ways.
+const SMALL_BATCH: u64 = 32;
+
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1).peekable();
     let (mut programs, mut seed, mut faulty, mut loops) = (2000u64, 1u64, 0u64, 0u64);
     let mut effort = Effort::Full;
-    let mut rewrites = None;
+    let (mut rewrites, mut runs) = (None, Runs::Compiled);
     while let Some(argument) = arguments.next() {
         if argument == "--every-match" {
             rewrites = Some(Rewrites::EveryMatch(arguments.next_if(|next| !next.starts_with("--"))));
@@ -38,6 +44,10 @@ fn main() -> ExitCode {
         }
         if argument == "--simplify" {
             rewrites = Some(Rewrites::Simplify);
+            continue;
+        }
+        if argument == "--interpret" {
+            runs = Runs::Interpreted;
             continue;
         }
         if argument == "--target" {
@@ -59,7 +69,7 @@ fn main() -> ExitCode {
         }
     }
     if let Some(rewrites) = rewrites {
-        return rewritten(seed..seed + programs, &rewrites);
+        return rewritten(seed..seed + programs, &rewrites, runs);
     }
     let failed_loops = if loops > 0 { all_loops(seed..seed + loops) } else { 0 };
     let mut counts = Counts::default();
@@ -78,7 +88,7 @@ fn main() -> ExitCode {
 
 fn usage() -> ExitCode {
     println!(
-        "usage: random [--target llvm|c] [--programs N] [--seed S] [--faulty N] [--loops N] [--every-match [NAME] | --simplify | --chains LENGTH]"
+        "usage: random [--target llvm|c] [--programs N] [--seed S] [--faulty N] [--loops N] [--every-match [NAME] | --simplify | --chains LENGTH] [--interpret]"
     );
     ExitCode::from(2)
 }
@@ -93,29 +103,32 @@ enum Rewrites {
     Chains(usize),
 }
 
-/// Transforms the programs of some seeds, and compares results in the interpreter.
-fn rewritten(seeds: Range<u64>, rewrites: &Rewrites) -> ExitCode {
+/// Transforms the programs of some seeds, and compares results in the interpreter and in native code. Prints a line for each
+/// program, and the totals.
+fn rewritten(seeds: Range<u64>, rewrites: &Rewrites, runs: Runs) -> ExitCode {
     let mut totals = Applications::new();
     let (mut passed, mut failed) = (0u64, 0u64);
     let mut next = seeds.start;
     while next < seeds.end {
-        let end = seeds.end.min(next + BATCH);
+        let end = seeds.end.min(next + SMALL_BATCH);
         let outcomes = of_all(next..end, |seed| match rewrites {
-            Rewrites::EveryMatch(only) => check_every_match(seed, only.as_deref()),
-            Rewrites::Simplify => check_simplify(seed),
-            Rewrites::Chains(length) => check_chain(seed, *length),
+            Rewrites::EveryMatch(only) => check_every_match(seed, only.as_deref(), runs),
+            Rewrites::Simplify => check_simplify(seed, runs),
+            Rewrites::Chains(length) => check_chain(seed, *length, runs),
         });
-        for outcome in outcomes {
+        for (seed, outcome) in (next..end).zip(outcomes) {
             match outcome {
                 Ok(counts) => {
                     passed += 1;
+                    let applied: u64 = counts.values().map(|outcomes| outcomes.applied).sum();
+                    println!("seed {seed}: passed, {applied} applications");
                     for (name, outcomes) in counts {
                         totals.entry(name).or_default().add(outcomes);
                     }
                 }
                 Err(failure) => {
                     failed += 1;
-                    println!("{failure}\n");
+                    println!("seed {seed}: failed\n{failure}\n");
                 }
             }
         }

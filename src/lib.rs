@@ -6,6 +6,7 @@
 #[doc = include_str!("../README.md")]
 pub struct Readme;
 
+pub mod applications;
 pub mod chains;
 pub mod corpus;
 pub mod demo;

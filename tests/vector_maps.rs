@@ -391,3 +391,92 @@ fn all_maps_that_lanes_cannot_run_are_told_at_once() {
     without.levels.remove(&LevelKind::Vector);
     assert_eq!(told(&without), ["T001 p/s/m", "T001 p/t/m"]);
 }
+
+/// A map over `i` in a program with strict arithmetic: from `A`, and from a tasklet to `B` and several times to `total`.
+fn combining(ty: &str, code: &str, to: &str, totals: &[&str]) -> String {
+    let names = ["c", "d"];
+    let outputs: String = names.iter().take(totals.len()).map(|name| format!(", {name}")).collect();
+    let values: String = names.iter().take(totals.len()).map(|name| format!("\n{name} = a")).collect();
+    let edges: String =
+        names.iter().zip(totals).map(|(name, to)| format!("t.{name} -> m.total: total{to}\n")).collect();
+    format!(
+        "sdfg p float(strict) {{
+  symbol N: i64
+  array A: {ty}[N]
+  array B: {ty}[N]
+  array total: {ty}[2]
+  state s {{
+    access A
+    access B
+    access total
+    map m [i = 0:N - 1] {{
+      tasklet t (a) -> (b{outputs}) {{
+{code}{values}
+      }}
+      m.A -> t.a: A[i]
+      t.b -> m.B: B[{to}]
+      {edges}
+    }}
+    A -> m.A
+    m.B -> B
+    m.total -> total
+  }}
+}}"
+    )
+}
+
+/// `Vectorization` takes maps whose lanes can keep the promise of `simd`, and no others: lowering agrees in both directions.
+#[test]
+fn vectorization_takes_what_lowering_can_run_on_lanes() {
+    let plain = |code: &str, to: &str| combining("f64", code, to, &["[0] wcr(sum)"]);
+    let sums = |ty: &str, totals: &[&str]| combining(ty, "b = a", "i", totals);
+    let cases = [
+        ("an element each", true, plain("b = 2 * a", "i + 1")),
+        ("backwards", true, plain("b = 2 * a", "N - 1 - i")),
+        ("one element for all", false, plain("b = 2 * a", "0")),
+        ("elements that come again", true, plain("b = 2 * a", "i % 2")),
+        ("a loop of data", false, plain("x = a\nwhile x > 1.0:\n  x = x / 2.0\nb = x", "i")),
+        ("a loop of a constant", true, plain("x = a\nfor k in range(3):\n  x = x + a\nb = x", "i")),
+        ("a loop up to the lane", false, plain("x = a\nfor k in range(i):\n  x = x + a\nb = x", "i")),
+        ("two sums of floats in one element", false, sums("f64", &["[0] wcr(sum)", "[0] wcr(sum)"])),
+        ("sums of floats in two elements", false, sums("f64", &["[0] wcr(sum)", "[1] wcr(sum)"])),
+        ("two sums of integers in one element", true, sums("i64", &["[0] wcr(sum)", "[0] wcr(sum)"])),
+        ("two minima in one element", true, sums("f64", &["[0] wcr(min)", "[0] wcr(min)"])),
+        ("a sum and a minimum in one element", false, sums("i64", &["[0] wcr(sum)", "[0] wcr(min)"])),
+        ("last values in one element", false, sums("i64", &["[0] wcr(replace)", "[0] wcr(replace)"])),
+        (
+            "a last value and another element",
+            false,
+            sums("i64", &["[0] wcr(replace)", "[i % 2] wcr(replace)"]),
+        ),
+    ];
+    let stream = "sdfg p {
+  symbol N: i64
+  array A: f64[N]
+  transient stream S: f64
+  array B: f64[N]
+  state s {
+    access A
+    access S
+    access B
+    map m [i = 0:N - 1] {
+      tasklet t (a) -> (b) { b = a }
+      m.A -> t.a: A[i]
+      t.b -> m.S: S
+    }
+    A -> m.A
+    m.S -> S
+    S -> B: S -> B[0:N - 1]
+  }
+}";
+    let cases = cases.into_iter().chain([("a stream", false, stream.to_owned())]);
+    let take = sdfg_transforms::rewrites::Vectorization::default();
+    for (name, is_taken, source) in cases {
+        let program = read(&source);
+        let found = sdfg_transforms::places(program.sdfg(), &take).remove(0);
+        let applied = sdfg_transforms::apply(&mut program.sdfg().clone(), &take, &found);
+        assert_eq!(applied.is_ok(), is_taken, "{name}: {applied:?}\n{source}");
+        let lowered = try_plan(&source.replace("[i = 0:N - 1]", "[i = 0:N - 1] schedule(simd)"));
+        assert_eq!(lowered.is_ok(), is_taken, "{name}: {lowered:?}\n{source}");
+    }
+}

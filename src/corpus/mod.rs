@@ -3,17 +3,21 @@
 //!
 //! A program is a folder that contains a folder `io` and its variants as files `*.sdfg` or `*.sdfg.gz`.
 //! Programs may lie at any depth. `io/meta.json` lists the arguments, with `.npy` files of their values
-//! before and after the call.
+//! before and after the call. A graph may be transformed before it runs.
 
 mod compare;
 mod data;
+mod rewrite;
 mod run;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
 pub(crate) use compare::first_difference;
+pub use rewrite::{Rewrite, Rewritten, check_rewritten};
 pub use run::{Engine, check};
 
 /// The outcome of one graph.

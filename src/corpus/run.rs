@@ -12,7 +12,7 @@ use sdfg_library::{BuiltIn, expand, operations};
 
 use super::Outcome;
 use super::compare::compare;
-use super::data;
+use super::data::{self, Data};
 use crate::trusted::{self, Compiler};
 
 /// The way to run a graph.
@@ -51,40 +51,67 @@ pub fn check(graph: &Path, engine: Engine) -> Outcome {
     }
 }
 
-fn failed(what: impl ToString) -> Outcome {
+pub(super) fn failed(what: impl ToString) -> Outcome {
     Outcome::Failed(what.to_string())
 }
 
 fn attempt(graph: &Path, engine: Engine) -> Result<(), Outcome> {
-    let bytes = std::fs::read(graph).map_err(failed)?;
-    let import = sdfg_dace::read(&bytes, &sdfg_dace::Options::default()).map_err(|refused| {
-        let first = refused.report.errors().next().cloned();
-        let code = first.as_ref().map_or("", |found| found.code.name()).to_owned();
-        let reason = first.map_or_else(String::new, |found| format!("{}: {}", found.path, found.message));
-        Outcome::Refused { code, reason }
-    })?;
-    let io = graph.parent().unwrap_or(graph).join("io");
-    let data = data::read(&io, &import.sdfg).map_err(failed)?;
-    if let Some(operation) = unknown_library_node(&import.sdfg) {
-        let reason = format!("the library node {operation} has no meaning here yet");
-        return Err(Outcome::Refused { code: "D105".to_owned(), reason });
+    let loaded = Loaded::read(graph)?;
+    loaded.check(&loaded.program, engine)
+}
+
+/// A graph with its data.
+pub(super) struct Loaded {
+    pub(super) program: Validated,
+    data: Data,
+}
+
+impl Loaded {
+    /// Reads a graph and the data beside it.
+    pub(super) fn read(graph: &Path) -> Result<Self, Outcome> {
+        let bytes = std::fs::read(graph).map_err(failed)?;
+        let import = sdfg_dace::read(&bytes, &sdfg_dace::Options::default()).map_err(|refused| {
+            let first = refused.report.errors().next().cloned();
+            let code = first.as_ref().map_or("", |found| found.code.name()).to_owned();
+            let reason = first.map_or_else(String::new, |found| format!("{}: {}", found.path, found.message));
+            Outcome::Refused { code, reason }
+        })?;
+        let io = graph.parent().unwrap_or(graph).join("io");
+        let data = data::read(&io, &import.sdfg).map_err(failed)?;
+        if let Some(operation) = unknown_library_node(&import.sdfg) {
+            let reason = format!("the library node {operation} has no meaning here yet");
+            return Err(Outcome::Refused { code: "D105".to_owned(), reason });
+        }
+        Ok(Loaded { program: checked(import.sdfg).map_err(failed)?, data })
     }
-    let program = validate(import.sdfg).map_err(|rejected| {
+
+    /// Runs the graph, or what was made of it, and compares the outputs.
+    pub(super) fn check(&self, program: &Validated, engine: Engine) -> Result<(), Outcome> {
+        let data = &self.data;
+        let mut arguments = data.arguments.clone();
+        match engine {
+            Engine::Interpreter => interpret(program, &mut arguments)?,
+            Engine::Native => native(program, &mut arguments, None)?,
+            Engine::Gcc => native(program, &mut arguments, Some(Compiler::Gcc))?,
+            Engine::Clang => native(program, &mut arguments, Some(Compiler::Clang))?,
+        }
+        for (name, expected) in &data.expected {
+            let found = arguments.get(name).ok_or_else(|| failed(format!("`{name}` is no argument")))?;
+            compare(name, expected, found, data.tolerance, data.unordered).map_err(Outcome::Failed)?;
+        }
+        Ok(())
+    }
+}
+
+/// Validates a program.
+///
+/// # Errors
+/// The first error.
+pub(super) fn checked(program: Sdfg) -> Result<Validated, String> {
+    validate(program).map_err(|rejected| {
         let first = rejected.diagnostics.iter().find(|found| found.is_error());
-        failed(first.map_or_else(String::new, ToString::to_string))
-    })?;
-    let mut arguments = data.arguments;
-    match engine {
-        Engine::Interpreter => interpret(&program, &mut arguments)?,
-        Engine::Native => native(&program, &mut arguments, None)?,
-        Engine::Gcc => native(&program, &mut arguments, Some(Compiler::Gcc))?,
-        Engine::Clang => native(&program, &mut arguments, Some(Compiler::Clang))?,
-    }
-    for (name, expected) in &data.expected {
-        let found = arguments.get(name).ok_or_else(|| failed(format!("`{name}` is no argument")))?;
-        compare(name, expected, found, data.tolerance, data.unordered).map_err(Outcome::Failed)?;
-    }
-    Ok(())
+        first.map_or_else(String::new, ToString::to_string)
+    })
 }
 
 fn interpret(program: &Validated, arguments: &mut Arguments) -> Result<(), Outcome> {

@@ -59,6 +59,6 @@ pub use loops::{
 };
 pub use operations::Operations;
 pub use races::{Race, check_race};
-pub use rewrites::{Applications, Outcomes, check_chain, check_every_match, check_simplify};
+pub use rewrites::{Runs, check_chain, check_every_match, check_simplify};
 pub use rng::Rng;
 pub use vectors::{check_vectors, vectors};

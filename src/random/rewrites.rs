@@ -1,61 +1,43 @@
-//! Transformations of random programs: every match, and random chains, compared in the interpreter.
+//! Transformations of random programs: every match, and random chains, compared in the interpreter and in native code.
 
-use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 use sdfg::diagnostic::Style;
 use sdfg::interpret::{Arguments, Order};
 use sdfg::ir::Sdfg;
 use sdfg::validate::validate;
-use sdfg_library::{ExpandLibrary, transformations};
-use sdfg_transforms::rewrites::{
-    DiamondTiling, InlineSdfg, LocalStorage, LoopPeeling, MapDimShuffle, MapExpansion, MapSchedule, MapSplit,
-    MapTiling, Relayout, Size, StripMining,
-};
-use sdfg_transforms::{Chain, Match, Pipeline, TransformError, Transformation, apply, places, simplify};
+use sdfg_codegen::llvm::{CompileOptions, OptLevel};
+use sdfg_library::transformations;
+use sdfg_transforms::{Chain, Pipeline, TransformError, places, simplify};
 
-use super::check::{Failure, difference, interpret, on_text};
+use super::check::{Failure, compile, difference, expanded, interpret, on_text};
 use super::generate::generate;
 use super::inputs::inputs;
 use super::reducible::reducible;
 use super::repeated::repeated;
 use super::rewritable::rewritable;
 use super::rng::Rng;
+use crate::applications::{
+    Applications, attempt, counted, described, is_for_this_machine, refused_for_a_reason, variants,
+};
+use crate::trusted;
 
-/// How often each transformation was applied and refused, by name.
-pub type Applications = BTreeMap<&'static str, Outcomes>;
-
-/// How often a transformation was applied and refused.
-#[derive(Clone, Debug, Default)]
-pub struct Outcomes {
-    /// Number of applications.
-    pub applied: u64,
-    /// Number of refusals for each reason, with `_` for names and subsets.
-    pub refused: BTreeMap<String, u64>,
-}
-
-impl Outcomes {
-    /// Adds other outcomes.
-    pub fn add(&mut self, other: Outcomes) {
-        self.applied += other.applied;
-        for (reason, count) in other.refused {
-            *self.refused.entry(reason).or_insert(0) += count;
-        }
-    }
-
-    fn note(&mut self, outcome: Result<(), String>) {
-        match outcome {
-            Ok(()) => self.applied += 1,
-            Err(reason) => *self.refused.entry(reason).or_insert(0) += 1,
-        }
-    }
+/// Ways to run rewritten programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Runs {
+    /// The interpreter.
+    Interpreted,
+    /// The interpreter, and native code of the programs with all applications of a transformation, or of a chain.
+    Compiled,
 }
 
 /// Applies every transformation at every match of the program of a seed, and compares the results with those before. With a name,
-/// only the transformation of this name.
+/// only the transformation of this name. Native code runs the program with all applications of a transformation, one after the
+/// other.
 ///
 /// # Errors
 /// [`Failure`] if a rewritten program is not valid, traps or gives other results.
-pub fn check_every_match(seed: u64, only: Option<&str>) -> Result<Applications, Box<Failure>> {
+pub fn check_every_match(seed: u64, only: Option<&str>, runs: Runs) -> Result<Applications, Box<Failure>> {
     on_program(seed, |case, _| {
         let mut counts = Applications::new();
         for transformation in variants() {
@@ -68,6 +50,8 @@ pub fn check_every_match(seed: u64, only: Option<&str>) -> Result<Applications, 
                 // It looks for what lowering makes.
                 sdfg::control::lower(&mut before);
             }
+            let mut all = before.clone();
+            let mut is_changed = false;
             for found in places(&before, transformation.as_ref()) {
                 let mut program = before.clone();
                 let applied = attempt(&mut program, transformation.as_ref(), &found)?;
@@ -77,7 +61,13 @@ pub fn check_every_match(seed: u64, only: Option<&str>) -> Result<Applications, 
                     case.compare(&program).map_err(|what| {
                         format!("after {}: {what}", described(&before, transformation.as_ref(), &found))
                     })?;
+                    is_changed |= attempt(&mut all, transformation.as_ref(), &found)?.is_ok();
                 }
+            }
+            if is_changed && is_for_this_machine(transformation.as_ref()) {
+                case.compare_by(&all, runs).map_err(|what| {
+                    format!("after every {} {}: {what}", name, transformation.parameters())
+                })?;
             }
         }
         Ok(counts)
@@ -88,15 +78,12 @@ pub fn check_every_match(seed: u64, only: Option<&str>) -> Result<Applications, 
 ///
 /// # Errors
 /// [`Failure`] if the simplified program is not valid, traps or gives other results.
-pub fn check_simplify(seed: u64) -> Result<Applications, Box<Failure>> {
+pub fn check_simplify(seed: u64, runs: Runs) -> Result<Applications, Box<Failure>> {
     on_program(seed, |case, _| {
         let mut program = case.program.clone();
         let counts = simplify(&mut program, &transformations(), None);
-        case.compare(&program).map_err(|what| format!("after simplification: {what}"))?;
-        Ok(counts
-            .into_iter()
-            .map(|(name, count)| (name, Outcomes { applied: count as u64, ..Outcomes::default() }))
-            .collect())
+        case.compare_by(&program, runs).map_err(|what| format!("after simplification: {what}"))?;
+        Ok(counted(counts))
     })
 }
 
@@ -105,7 +92,7 @@ pub fn check_simplify(seed: u64) -> Result<Applications, Box<Failure>> {
 ///
 /// # Errors
 /// [`Failure`] if a rewritten program is not valid, traps or gives other results, or if the replay gives another program.
-pub fn check_chain(seed: u64, length: usize) -> Result<Applications, Box<Failure>> {
+pub fn check_chain(seed: u64, length: usize, runs: Runs) -> Result<Applications, Box<Failure>> {
     on_program(seed, |case, rng| {
         let mut counts = Applications::new();
         let mut pipeline = Pipeline::on(case.program.clone());
@@ -130,6 +117,10 @@ pub fn check_chain(seed: u64, length: usize) -> Result<Applications, Box<Failure
             let steps = pipeline.chain().lines().join("; ");
             case.compare(pipeline.program()).map_err(|what| format!("after {steps}: {what}"))?;
         }
+        if pipeline.applications().all(|applied| applied.name != "GPUTransform") {
+            let steps = || pipeline.chain().lines().join("; ");
+            case.compare_by(pipeline.program(), runs).map_err(|what| format!("after {}: {what}", steps()))?;
+        }
         let json = pipeline.chain().to_json().map_err(|error| error.to_string())?;
         let chain = Chain::from_json(&json).map_err(|error| error.to_string())?;
         let replayed = chain.replay(case.program.clone(), &transformations());
@@ -142,33 +133,6 @@ pub fn check_chain(seed: u64, length: usize) -> Result<Applications, Box<Failure
     })
 }
 
-/// Every transformation with its default parameters, and some with others.
-fn variants() -> Vec<Box<dyn Transformation>> {
-    let mut all = transformations().defaults();
-    let sizes = |sizes: &[i64]| MapTiling::new(sizes.iter().map(|size| Size::from(*size)));
-    all.extend([
-        Box::new(sizes(&[2])) as Box<dyn Transformation>,
-        Box::new(sizes(&[3, 2])),
-        Box::new(sizes(&[0, 2])),
-        Box::new(MapExpansion { dimensions: 2 }),
-        Box::new(MapDimShuffle::default()),
-        Box::new(LocalStorage::of_output("")),
-        Box::new(MapTiling::in_parts([2, 3])),
-        Box::new(LoopPeeling { count: 2 }),
-        Box::new(DiamondTiling { steps: 2, width: 20 }),
-        Box::new(InlineSdfg { serialize: true }),
-        Box::new(Relayout { order: Vec::new(), padding: Size::from(1) }),
-        Box::new(MapSplit { count: Size::from(2), dimension: 1 }),
-        Box::new(StripMining { dimension: 1, size: Size::from(2) }),
-        Box::new(ExpandLibrary::by("sequential")),
-        Box::new(ExpandLibrary::by("parallel")),
-        Box::new(ExpandLibrary::by("tree")),
-        Box::new(MapSchedule::new("sequential")),
-        Box::new(MapSchedule::new("cpu_multicore")),
-    ]);
-    all
-}
-
 /// A program with arguments and the results of running it.
 struct Case {
     program: Sdfg,
@@ -178,6 +142,34 @@ struct Case {
 }
 
 impl Case {
+    /// As [`compare`](Case::compare), and in native code if asked for.
+    fn compare_by(&self, program: &Sdfg, runs: Runs) -> Result<(), String> {
+        self.compare(program)?;
+        match runs {
+            Runs::Interpreted => Ok(()),
+            Runs::Compiled => {
+                self.compare_native(program).map_err(|what| format!("{what}\n{}", sdfg::text::print(program)))
+            }
+        }
+    }
+
+    /// Compiles and runs a rewritten program that the interpreter has run.
+    fn compare_native(&self, program: &Sdfg) -> Result<(), String> {
+        let program = validate(program.clone()).map_err(|rejected| rejected.to_string())?;
+        let level = OptLevel::ALL[(self.seed / 8 % OptLevel::ALL.len() as u64) as usize];
+        let options = CompileOptions { level, parallel_threshold: 0, ..CompileOptions::default() };
+        let library = compile(&expanded(&program)?, &options, None)?;
+        let mut found = self.arguments.clone();
+        let run = trusted::run(&library, &mut found, NonZeroU32::new(2));
+        run.map_err(|error| format!("native, level {level}: {error}"))?;
+        match difference(&self.expected, &found) {
+            None => Ok(()),
+            Some((name, tensor, other)) => {
+                Err(format!("`{name}` differs in native code, level {level}: {tensor:?} and {other:?}"))
+            }
+        }
+    }
+
     /// Runs a rewritten program, in the fixed order and in a random one.
     fn compare(&self, program: &Sdfg) -> Result<(), String> {
         let text = || format!("\n{}", sdfg::text::print(program));
@@ -192,38 +184,6 @@ impl Case {
         }
         Ok(())
     }
-}
-
-/// Applies a transformation, or tells why it refuses.
-fn attempt(
-    program: &mut Sdfg,
-    transformation: &dyn Transformation,
-    found: &Match,
-) -> Result<Result<(), String>, String> {
-    match apply(program, transformation, found) {
-        Ok(_) => Ok(Ok(())),
-        Err(TransformError::Refused { refusal, .. }) => {
-            refused_for_a_reason(transformation.metadata().name, &refusal.to_string()).map(Err)
-        }
-        Err(error) => Err(error.to_string()),
-    }
-}
-
-/// The reason without names and subsets. That the rewritten program is not valid is none: transformations leave valid programs.
-fn refused_for_a_reason(name: &str, reason: &str) -> Result<String, String> {
-    if reason.starts_with("the edits would make the program wrong") {
-        return Err(format!("{name} leaves an invalid program: {reason}"));
-    }
-    let mut general = String::new();
-    for (at, part) in reason.split(['`', '[', ']']).enumerate() {
-        general.push_str(if at % 2 == 0 { part } else { "_" });
-    }
-    Ok(general)
-}
-
-fn described(program: &Sdfg, transformation: &dyn Transformation, found: &Match) -> String {
-    let paths: Vec<String> = found.paths(program).iter().map(ToString::to_string).collect();
-    format!("{} {} at {}", transformation.metadata().name, transformation.parameters(), paths.join(", "))
 }
 
 /// Generates the program of a seed and runs it.

@@ -44,10 +44,17 @@ Commands:
   random [--target llvm|c] [--programs N] [--seed S] [--faulty N] [--loops N]
                     Compare native code with the interpreter on random programs (default 2000); --loops compares loops and
                     maps on lanes at every level and for vectors of several widths; --target c compares C source
+  random --every-match [NAME] | --simplify | --chains LENGTH [--programs N] [--seed S] [--interpret]
+                    Transform random programs: at every match of each transformation or of one, simplified, or by chains;
+                    compare with the program before in the interpreter and as native code (--interpret: not native), and
+                    print the applications and refusals of each
   corpus [--dir D] [--target llvm|c] [--table FILE] [NAME..]
                     Run DaCe's graphs in a folder in the interpreter and as native code and compare their outputs (default
                     folder $SDFG_CORPUS or ../shared/corpus); --table writes docs/dace-coverage.md;
                     --target c runs their C source, compiled by gcc and by clang
+  corpus --simplify | --chain FILE | --every-match [TRANSFORMATION] [--most N] [--dir D] [NAME..]
+                    The same with graphs that are transformed before they run, at most 8 matches of each transformation
+                    in one graph; print the applications and refusals of each
   survey DIR [--interpret] [--dace PYTHON] [--allow-external] [--lines FILE] [--table FILE] [--seconds N] [--memory MIB]
          [--jobs N] [NAME..]
                     Read, check, compile and write back every DaCe graph of a folder, each in a process with limits

@@ -60,6 +60,9 @@ impl Transformation for MapExpansion {
             let reason = format!("the map has {count} dimensions, and both maps need at least one");
             return Err(Refusal::Parameter { parameter: "dimensions", reason });
         }
+        if map.schedule == sdfg::ir::Schedule::Simd {
+            return Err(Refusal::structure(site.label(0), "has the schedule `simd`, and lanes run no maps"));
+        }
         nested_maps::no_declared_memlets(site, &[site.found.node(0)])?;
         Ok(Evidence::of_structure())
     }

@@ -4,7 +4,7 @@ use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{NodeKind, Schedule};
 use serde::{Deserialize, Serialize};
 
-use super::{anchored, described, nested_maps};
+use super::{anchored, described, lanes, nested_maps};
 use crate::engine::{Evidence, Group, Match, Metadata, Parameter, Refusal, Site, Soundness, Transformation};
 use crate::pattern::{NodeClass, Pattern};
 
@@ -71,6 +71,9 @@ impl Transformation for MapSchedule {
         let (map, schedule) = (site.map(0)?, self.chosen()?);
         if map.schedule == schedule {
             return Err(Refusal::structure(site.label(0), "has this schedule already"));
+        }
+        if schedule == Schedule::Simd {
+            lanes::run_on_lanes(site)?;
         }
         Ok(Evidence::of_structure())
     }

@@ -4,7 +4,7 @@ use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{NodeKind, Schedule, ScheduleKind};
 use serde::{Deserialize, Serialize};
 
-use super::{anchored, described, map_expansion, nested_maps};
+use super::{anchored, described, lanes, map_expansion, nested_maps};
 use crate::engine::{Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
 use crate::pattern::{NodeClass, Pattern};
 
@@ -13,6 +13,10 @@ use crate::pattern::{NodeClass, Pattern};
 /// A map of one dimension gets the schedule `simd`; of a map of several, the last becomes an inner map with it. The map contains
 /// no other map. Iterations of maps are concurrent, so lanes may run them; back ends run what remains after the last whole
 /// vector, and gather where accesses have a stride.
+///
+/// It refuses what lanes cannot run together: streams, foreign functions, references, loops of tasklets whose bounds differ
+/// from iteration to iteration, and transients of each iteration that are not small. It also refuses iterations that may write
+/// an element which another iteration touches, unless one tasklet combines it, or combinations come to the same in any order.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Vectorization {}
@@ -60,24 +64,7 @@ impl Transformation for Vectorization {
                 return Err(Refusal::structure(site.label(0), format!("has the schedule `{schedule}`")));
             }
         }
-        let (tree, state) = (site.scopes(), site.state());
-        let inside = tree.children(Some(entry));
-        let compute = |kind: &NodeKind| match kind {
-            NodeKind::Access(_) | NodeKind::Tasklet(_) | NodeKind::MapExit(_) => true,
-            NodeKind::MapEntry(_)
-            | NodeKind::ConsumeEntry(_)
-            | NodeKind::ConsumeExit(_)
-            | NodeKind::Nested(_)
-            | NodeKind::Reduce(_)
-            | NodeKind::Library(_) => false,
-        };
-        if let Some(other) = inside.iter().find(|node| !compute(&state.node(**node).kind)) {
-            let label = &state.node(*other).label;
-            return Err(Refusal::structure(
-                site.label(0),
-                format!("contains `{label}`, which is no tasklet"),
-            ));
-        }
+        lanes::run_on_lanes(site)?;
         if !is_last {
             nested_maps::no_declared_memlets(site, &[entry])?;
         }
