@@ -3,6 +3,7 @@
 
 mod double_buffering;
 mod gpu_transform;
+mod local_stream;
 mod map_reduce_fusion;
 mod reduce_peeling;
 mod relayout;
