@@ -15,11 +15,12 @@ use super::footprint::Footprint;
 use super::known::SymbolFacts;
 use super::liveness::Liveness;
 use super::memlet_tree::MemletTrees;
+use super::owning_scopes::owning_scopes;
 use super::reaching::{ReachingDefinitions, ReachingSymbols};
 use super::region_graph::RegionGraph;
 use super::scope_tree::ScopeTree;
 use super::uses::Uses;
-use crate::ir::{BlockKind, NodeId, RegionId, Revision, Sdfg, StateId};
+use crate::ir::{BlockKind, ContainerId, NodeId, RegionId, Revision, Sdfg, StateId};
 
 /// Side tables of one SDFG, each computed on first request for its current revision.
 ///
@@ -49,6 +50,7 @@ struct ProgramTables {
     reaching_symbols: Option<Arc<ReachingSymbols>>,
     costs: Option<Arc<Costs>>,
     uses: Option<Arc<Uses>>,
+    owning_scopes: Option<Arc<BTreeMap<ContainerId, (StateId, NodeId)>>>,
 }
 
 /// Tables of one state.
@@ -133,6 +135,12 @@ impl Analyses {
     pub fn uses(&mut self, sdfg: &Sdfg) -> Arc<Uses> {
         let table = &mut self.current(sdfg).uses;
         table.get_or_insert_with(|| Arc::new(Uses::of_program(sdfg))).clone()
+    }
+
+    /// The scope that holds all uses of a container, as [`owning_scopes`] finds it.
+    pub fn owning_scopes(&mut self, sdfg: &Sdfg) -> Arc<BTreeMap<ContainerId, (StateId, NodeId)>> {
+        let table = &mut self.current(sdfg).owning_scopes;
+        table.get_or_insert_with(|| Arc::new(owning_scopes(sdfg))).clone()
     }
 
     /// Bytes moved and arithmetic work.

@@ -1,12 +1,12 @@
 //! Matches of patterns in programs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sdfg::analysis::{
     Liveness, ReachingDefinitions, ReachingSymbols, RegionGraph, ScopeTree, SymbolFacts, Uses,
 };
-use sdfg::ir::{BlockId, BlockKind, EdgeId, NodeId, NodeKind, RegionId, Sdfg, State, StateId};
+use sdfg::ir::{BlockId, BlockKind, ContainerId, EdgeId, NodeId, NodeKind, RegionId, Sdfg, State, StateId};
 use sdfg::path::{ElementPath, ElementPlace, Target};
 use sdfg::symbolic::Assumptions;
 
@@ -153,6 +153,11 @@ impl<'p> Site<'p> {
     /// The control-flow graph of a region of the SDFG.
     pub fn region_graph(&self, region: RegionId) -> Arc<RegionGraph> {
         self.tables.analyses(&self.found.calls, |analyses| analyses.region_graph(self.sdfg, region))
+    }
+
+    /// The innermost scope that holds all uses of a container of the SDFG, for containers that live in one.
+    pub fn owning_scopes(&self) -> Arc<BTreeMap<ContainerId, (StateId, NodeId)>> {
+        self.tables.analyses(&self.found.calls, |analyses| analyses.owning_scopes(self.sdfg))
     }
 
     /// Live containers of the SDFG.

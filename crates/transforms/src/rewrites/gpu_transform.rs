@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use sdfg::analysis::owning_scopes;
 use sdfg::analysis::symbols::bound_symbols;
 use sdfg::edit::{Cover, EditError, Editor};
 use sdfg::ir::{
@@ -193,7 +192,7 @@ fn outer_edges(state: &State, entry: NodeId) -> Vec<EdgeId> {
 /// A kernel contains maps, tasklets and transients of its own.
 fn check_contents(site: &Site<'_>, entry: NodeId) -> Result<(), Refusal> {
     let (state, tree) = (site.state(), site.scopes());
-    let owners = owning_scopes(site.sdfg);
+    let owners = site.owning_scopes();
     let nodes = contents(&tree, entry);
     let is_own = |id: &ContainerId| {
         let container = site.sdfg.container(*id);

@@ -77,7 +77,7 @@ impl Transformation for MapFission {
         if parts.len() < 2 {
             return Err(Refusal::structure(site.label(0), "has contents of one part"));
         }
-        let own = sdfg::analysis::owning_scopes(site.sdfg);
+        let own = site.owning_scopes();
         let mut users: BTreeMap<_, usize> = BTreeMap::new();
         for (at, part) in parts.iter().enumerate() {
             for container in part.iter().filter_map(|node| state.node(*node).kind.container()) {

@@ -102,7 +102,7 @@ impl Transformation for MoveLoopIntoMap {
             return Err(Refusal::structure(label, "does not count"));
         };
         let accesses = accesses_of_state(sdfg, id);
-        let owners = sdfg::analysis::owning_scopes(sdfg);
+        let owners = site.owning_scopes();
         let is_private = |access: &Accessed| {
             owners.get(&access.container).is_some_and(|(of, scope)| {
                 *of == id && tree.enclosing_scope(Some(*scope)).any(|around| around == entry)
