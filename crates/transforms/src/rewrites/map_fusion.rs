@@ -314,7 +314,7 @@ fn is_one_element(memlet: &Memlet, access: &Access) -> bool {
 }
 
 /// Containers that a scope touches, and whether it writes them.
-fn touched(site: &Site<'_>, state: &State, entry: NodeId) -> BTreeMap<ContainerId, bool> {
+pub(super) fn touched(site: &Site<'_>, state: &State, entry: NodeId) -> BTreeMap<ContainerId, bool> {
     let mut found = BTreeMap::new();
     for edge in site.edges_within(entry) {
         let content = state.edge(edge);

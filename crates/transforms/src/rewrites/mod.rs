@@ -4,6 +4,7 @@
 //! its page: when it applies, why it is sound, and the program before and after.
 
 mod accumulate_transient;
+mod buffer_tiling;
 mod dead_dataflow;
 mod dead_state;
 mod diamond_tiling;
@@ -53,6 +54,7 @@ mod trivial_map;
 mod vectorization;
 
 pub use accumulate_transient::AccumulateTransient;
+pub use buffer_tiling::BufferTiling;
 pub use dead_dataflow::DeadDataflowElimination;
 pub use dead_state::DeadStateElimination;
 pub use diamond_tiling::DiamondTiling;
@@ -99,6 +101,7 @@ use crate::engine::Registry;
 /// Adds all transformations of this crate to a registry.
 pub(crate) fn register(registry: &mut Registry) {
     registry.register::<AccumulateTransient>();
+    registry.register::<BufferTiling>();
     registry.register::<DeadDataflowElimination>();
     registry.register::<DeadStateElimination>();
     registry.register::<DiamondTiling>();

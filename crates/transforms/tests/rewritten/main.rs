@@ -1,6 +1,7 @@
 //! Transformations of sums and of data: applications and refusals, checked in the interpreter. A refusal that is about meaning
 //! comes with a rewrite that is forced, and wrong.
 
+mod buffer_tiling;
 mod double_buffering;
 mod gpu_transform;
 mod local_stream;
