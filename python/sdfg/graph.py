@@ -47,8 +47,10 @@ class Graph:
         found = json.loads(self._rewritten(["match", "--json"], name))
         return [Match(each["transformation"], each["at"], each.get("refused")) for each in found]
 
-    def apply(self, transformation, *, at=(), assume=(), guard=False, verify=False, **parameters):
+    def apply(self, transformation, *, at=(), everywhere=False, limit=None, assume=(), guard=False, verify=False, **parameters):
         """Applies a transformation at one place: `at` is a path of the match, or several in the order of its pattern.
+
+        With `everywhere`, it applies at every match, again until there is none, or `limit` times.
 
         `assume` is a comparison of symbols that the check takes for granted, or several, as `"N >= 2"`. With `guard`, the program tests
         them at run time, and runs the original code where one does not hold. The other arguments are the parameters of the
@@ -58,6 +60,7 @@ class Graph:
         paths = [at] if isinstance(at, str) else at
         assumed = [assume] if isinstance(assume, str) else assume
         options = [*(f"--at={path}" for path in paths), *(f"--assume={text}" for text in assumed)]
+        options += [*["--everywhere"] * bool(everywhere), *([] if limit is None else [f"--limit={limit}"])]
         options += [*["--guard"] * bool(guard), *["--verify"] * bool(verify), *_options(parameters)]
         return self._recorded(["transform", *options], [transformation])
 

@@ -60,6 +60,16 @@ class Graphs(unittest.TestCase):
         self.assertEqual(str(graph), str(sdfg.open(TWO_MAPS)))
         self.assertEqual(graph.chain["steps"], [])
 
+    def test_applies_everywhere(self):
+        graph = sdfg.open(TWO_MAPS)
+        graph.apply("MapFusion", everywhere=True)
+        self.assertEqual(str(graph).count("map "), 1)
+        self.assertEqual(graph.chain["steps"][0]["at"], "everywhere")
+        with self.assertRaisesRegex(sdfg.TransformError, "still applies"):
+            graph.apply("MapTiling", everywhere=True)
+        graph.apply("MapTiling", everywhere=True, limit=1, tile_sizes=[2])
+        self.assertEqual(str(graph).count("map "), 2)
+
     def test_simplifies_and_saves(self):
         graph = sdfg.open(TWO_MAPS)
         graph.apply("MapTiling", at="add", tile_sizes=[4])

@@ -4,7 +4,7 @@ use clap::Args;
 use sdfg::ir::Sdfg;
 use sdfg::text;
 use sdfg_transforms::{
-    Anchor, Application, Chain, ChainError, Conditions, Pipeline, Site, Soundness, Step, Tables,
+    Anchor, Application, Chain, ChainError, Conditions, Pipeline, Site, Soundness, Step, Tables, Tally,
     TransformError, Transformation, apply, places, simplify,
 };
 use serde_json::{Map, Value, json};
@@ -44,7 +44,7 @@ pub(crate) struct Match {
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  sdfg transform gemm.sdft MapTiling --at gemm --param tile_sizes=[32,32]\n  \
-                        sdfg transform p.sdft MapFusion --at add --at scale -o fused.sdft"
+                        sdfg transform p.sdft MapFusion --at add --at scale -o fused.sdft\n  sdfg transform p.sdft LoopToMap --everywhere"
 )]
 pub(crate) struct Transform {
     #[command(flatten)]
@@ -73,6 +73,12 @@ pub(crate) struct StepOptions {
     /// The path of an element of the match, as `state/map`; several in the order of the pattern.
     #[arg(long, value_name = "PATH")]
     at: Vec<String>,
+    /// Apply it at every match, again until there is none.
+    #[arg(long, conflicts_with_all = ["at", "assume"])]
+    everywhere: bool,
+    /// With --everywhere: stop after so many applications.
+    #[arg(long, value_name = "COUNT", requires = "everywhere")]
+    limit: Option<usize>,
     #[command(flatten)]
     parameters: Parameters,
     /// A comparison of symbols that the check takes for granted, as `N >= 2`. The chain records it.
@@ -89,7 +95,11 @@ impl StepOptions {
         let transformation = self.parameters.make(&self.name)?;
         let paths =
             self.at.iter().map(|path| path.parse().map_err(Failure::usage)).collect::<Result<Vec<_>, _>>()?;
-        let at = if paths.is_empty() { Anchor::Only } else { Anchor::Paths(paths) };
+        let at = match (self.everywhere, paths.is_empty()) {
+            (true, _) => Anchor::Everywhere { limit: self.limit },
+            (false, true) => Anchor::Only,
+            (false, false) => Anchor::Paths(paths),
+        };
         let under = Conditions { assume: self.assume.clone(), guard: self.guard };
         Ok(Step { transformation, at, under })
     }
@@ -104,6 +114,9 @@ pub(crate) struct Simplify {
     /// Stop after so many applications, to find one that goes wrong.
     #[arg(long, value_name = "COUNT")]
     fuel: Option<usize>,
+    /// Also print the time of each transformation.
+    #[arg(long)]
+    times: bool,
     #[command(flatten)]
     verification: Verification,
     /// Write the step to this file, a chain of one step, or add it to the chain there.
@@ -275,6 +288,9 @@ impl Transform {
         let soundness = step.transformation.metadata().soundness;
         let mut pipeline = Pipeline::on(before.clone());
         let application = pipeline.apply(step).map_err(|error| refused(&error))?;
+        if self.step.everywhere {
+            terminal.message(&format!("{} at {}", application.name, application.at));
+        }
         if self.explain {
             terminal.message(&explained(application));
         }
@@ -311,6 +327,12 @@ pub(crate) fn explained(application: &Application) -> String {
     lines.join("\n") + "\n"
 }
 
+/// How often a transformation was applied, with its time if asked for.
+pub(crate) fn told(tally: &Tally, times: bool) -> String {
+    let time = if times { format!(" ({:.1} ms)", tally.time.as_secs_f64() * 1e3) } else { String::new() };
+    format!("{} {}{time}", tally.name, tally.applications)
+}
+
 impl Simplify {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
         Destination::new(self.output.as_deref()).check()?;
@@ -326,7 +348,7 @@ impl Simplify {
                 |program: &mut Sdfg| !simplify(program, &sdfg_library::transformations(), None).is_empty();
             return Err(self.verification.wrong("simplification", &difference, &before, exact, &simplified));
         }
-        let counts: Vec<String> = counts.iter().map(|(name, count)| format!("{name} {count}")).collect();
+        let counts: Vec<String> = counts.iter().map(|tally| told(tally, self.times)).collect();
         let told = if counts.is_empty() { "nothing to simplify".to_owned() } else { counts.join(", ") };
         terminal.message(&format!("{told}\n"));
         record(self.record.as_deref(), recorded, &pipeline)?;
@@ -357,6 +379,7 @@ pub(crate) fn refused(error: &TransformError) -> Failure {
         TransformError::Condition { .. } => {
             "`--assume` takes a comparison of symbols, as `--assume 'N >= 2'`"
         }
+        TransformError::Endless { .. } => "`--limit COUNT` stops after so many applications",
         TransformError::Parameters(_) => "`sdfg transforms NAME` lists the parameters",
         TransformError::NothingToUndo | TransformError::Invalid { .. } => {
             "this is a fault of the transformation: report it with the program"
@@ -371,7 +394,8 @@ pub(crate) fn wrong_chain(error: ChainError) -> Failure {
         ChainError::File { .. }
         | ChainError::Format(_)
         | ChainError::Version(_)
-        | ChainError::Anchor { .. } => {
+        | ChainError::Anchor { .. }
+        | ChainError::Limit { .. } => {
             Failure::usage(error).help("`sdfg transform --record FILE` writes chains")
         }
         ChainError::Step { .. } => {

@@ -42,6 +42,6 @@ pub mod verify;
 
 pub use engine::{
     Action, Anchor, Application, Chain, ChainError, Claim, Conditions, Evidence, Fact, Group, Match, Matched,
-    Metadata, Parameter, ParameterError, Pipeline, Refusal, Registry, Site, Soundness, Step, Tables,
-    TransformError, Transformation, apply, apply_under, matches, matches_with, places, simplify,
+    Metadata, Parameter, ParameterError, Pipeline, Refusal, Registry, Site, Soundness, Step, Tables, Tally,
+    TransformError, Transformation, apply, apply_under, fixed_point, matches, matches_with, places, simplify,
 };

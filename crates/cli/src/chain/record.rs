@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::output::Destination;
 use crate::program::Program;
 use crate::terminal::Terminal;
-use crate::transform::{StepOptions, anywhere, explained, refused, wrong_chain};
+use crate::transform::{StepOptions, anywhere, explained, refused, told, wrong_chain};
 use crate::verify::Verification;
 
 /// Apply steps to a program and write them as a chain.
@@ -161,7 +161,7 @@ impl Session<'_> {
         self.verify("simplification", Soundness::Always, &|program| {
             !simplify(program, &registry, fuel).is_empty()
         })?;
-        self.tell(&counts.iter().map(|(name, count)| format!("  {name} {count}\n")).collect::<String>());
+        self.tell(&counts.iter().map(|tally| format!("  {}\n", told(tally, false))).collect::<String>());
         Ok(())
     }
 

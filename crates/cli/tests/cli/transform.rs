@@ -170,3 +170,24 @@ fn a_session_with_a_wrong_step_writes_nothing() {
     bench.run(&["chain", "record", "p.sdft", "--steps", "none"]).fails(2, &["cannot read `none`", "--steps"]);
     bench.run(&["chain", "record", "p.sdft", "-o", "c", "--rewritten", "c"]).fails(2, &["--rewritten"]);
 }
+
+#[test]
+fn a_transformation_applies_everywhere() {
+    let bench = Bench::new();
+    bench.file("p.sdft", TWO_MAPS);
+    let fused =
+        bench.run(&["transform", "p.sdft", "MapFusion", "--everywhere", "--record", "c.json", "--verify"]);
+    assert_eq!(fused.stderr, "MapFusion at every place (1)\n");
+    assert_eq!(fused.stdout.matches(" map ").count(), 1);
+    assert_eq!(bench.run(&["chain", "apply", "p.sdft", "c.json"]).stdout, fused.stdout);
+    let none = bench.run(&["transform", "p.sdft", "LoopToMap", "--everywhere"]);
+    none.prints(&["map add"]);
+    assert_eq!(none.stderr, "LoopToMap at every place (0)\n");
+    for (options, part) in
+        [(&["--limit", "3"][..], "--everywhere"), (&["--everywhere", "--at", "add"], "--at")]
+    {
+        bench.run(&[&["transform", "p.sdft", "MapFusion"], options].concat()).fails(2, &[part]);
+    }
+    let times = bench.run(&["simplify", "p.sdft", "--times"]);
+    assert!(times.stderr.contains("nothing to simplify"), "{times:?}");
+}

@@ -15,6 +15,12 @@ pub enum Anchor {
     Number(usize),
     /// At the only match.
     Only,
+    /// At every match, again until there is none that passes the check. With a limit, at most so many times; without one, a
+    /// transformation that always applies again, such as tiling, is an error.
+    Everywhere {
+        /// The limit.
+        limit: Option<usize>,
+    },
 }
 
 /// A transformation with its parameters and the place to apply it.
@@ -29,6 +35,19 @@ pub struct Step {
 }
 
 impl Step {
+    /// The step at every place, at most so many times.
+    ///
+    /// ```
+    /// use sdfg_transforms::{Anchor, Step, rewrites::LoopToMap};
+    ///
+    /// let step = Step::from(LoopToMap::default()).everywhere(None);
+    /// assert_eq!(step.at, Anchor::Everywhere { limit: None });
+    /// ```
+    #[must_use]
+    pub fn everywhere(self, limit: Option<usize>) -> Self {
+        Step { at: Anchor::Everywhere { limit }, ..self }
+    }
+
     /// The step under conditions.
     ///
     /// ```
@@ -75,7 +94,8 @@ impl Anchor {
                 let found = all.get(*number).cloned();
                 return found.ok_or(TransformError::NoNumber { name, number: *number, count: all.len() });
             }
-            Anchor::Only => all.iter().collect(),
+            // Only the pipeline applies a step several times.
+            Anchor::Only | Anchor::Everywhere { .. } => all.iter().collect(),
             Anchor::Paths(paths) => {
                 let wanted = paths.iter().map(|path| path.resolve(program)).collect::<Result<Vec<_>, _>>()?;
                 let contains = |found: &&Match| {
@@ -136,6 +156,8 @@ impl std::fmt::Display for Anchor {
             }
             Anchor::Number(number) => write!(f, "match {number}"),
             Anchor::Only => f.write_str("any place"),
+            Anchor::Everywhere { limit: None } => f.write_str("every place"),
+            Anchor::Everywhere { limit: Some(limit) } => write!(f, "every place, at most {limit} times"),
         }
     }
 }

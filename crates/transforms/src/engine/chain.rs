@@ -6,12 +6,14 @@
 //!   "steps": [
 //!     { "transformation": "simplify" },
 //!     { "transformation": "MapTiling", "parameters": { "tile_sizes": [32] }, "at": ["double/main/m"] },
+//!     { "transformation": "MapCollapse", "at": "everywhere", "limit": 8 },
 //!     { "transformation": "LoopToMap", "at": ["double/rows"], "assume": ["K >= N"], "guard": true }
 //!   ]
 //! }
 //! ```
 //!
-//! The step `simplify` applies the strict transformations, at most `fuel` times if it has this parameter.
+//! A step is at the elements of a match (`at` is a list of paths), at a match by its number, everywhere, or at the only match. The
+//! step `simplify` applies the strict transformations, at most `fuel` times if it has this parameter.
 
 use std::path::Path;
 
@@ -125,6 +127,14 @@ pub enum ChainError {
         /// What is wrong with the path.
         error: PathError,
     },
+    /// A step at one place has a limit.
+    #[error("step {number} ({name}): a limit needs `\"at\": \"everywhere\"`")]
+    Limit {
+        /// Number of the step, from 1.
+        number: usize,
+        /// The transformation.
+        name: String,
+    },
     /// A step does not apply. The pipeline has the steps before it.
     #[error("step {number} ({name}): {error}")]
     Step {
@@ -152,6 +162,8 @@ struct FileStep {
     parameters: Value,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     at: Option<FileAnchor>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    limit: Option<usize>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     assume: Vec<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -163,6 +175,13 @@ struct FileStep {
 enum FileAnchor {
     Paths(Vec<String>),
     Number(usize),
+    Every(Every),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Every {
+    Everywhere,
 }
 
 fn is_empty(parameters: &Value) -> bool {
@@ -229,7 +248,12 @@ impl Chain {
                     Some(FileAnchor::Paths(paths.iter().map(ToString::to_string).collect()))
                 }
                 Anchor::Number(number) => Some(FileAnchor::Number(*number)),
+                Anchor::Everywhere { .. } => Some(FileAnchor::Every(Every::Everywhere)),
                 Anchor::Only => None,
+            },
+            limit: match step.at {
+                Anchor::Everywhere { limit } => limit,
+                Anchor::Paths(_) | Anchor::Number(_) | Anchor::Only => None,
             },
             assume: step.under.assume.clone(),
             guard: step.under.guard,
@@ -252,6 +276,10 @@ impl Chain {
             let wrong =
                 |error| ChainError::Anchor { number: at + 1, name: step.transformation.clone(), error };
             let anchor = match step.at {
+                Some(FileAnchor::Every(Every::Everywhere)) => Anchor::Everywhere { limit: step.limit },
+                _ if step.limit.is_some() => {
+                    return Err(ChainError::Limit { number: at + 1, name: step.transformation });
+                }
                 None => Anchor::Only,
                 Some(FileAnchor::Number(number)) => Anchor::Number(number),
                 Some(FileAnchor::Paths(paths)) => {
@@ -261,7 +289,11 @@ impl Chain {
             };
             steps.push(ChainStep {
                 transformation: step.transformation,
-                parameters: step.parameters,
+                // A file leaves out an empty object.
+                parameters: match step.parameters {
+                    Value::Null => Value::Object(serde_json::Map::new()),
+                    given => given,
+                },
                 at: anchor,
                 under: Conditions { assume: step.assume, guard: step.guard },
             });

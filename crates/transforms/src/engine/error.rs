@@ -64,6 +64,14 @@ pub enum TransformError {
         /// What is wrong.
         reason: String,
     },
+    /// A transformation without a limit applies again and again.
+    #[error("{name} still applies after {count} times")]
+    Endless {
+        /// The transformation.
+        name: &'static str,
+        /// The number of applications.
+        count: usize,
+    },
     /// There is no application to undo.
     #[error("there is nothing to undo")]
     NothingToUndo,

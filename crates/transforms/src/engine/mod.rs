@@ -25,6 +25,6 @@ pub use metadata::{Group, Metadata, Parameter, ParameterError, Soundness};
 pub use pipeline::{Application, Pipeline, apply, matches, matches_with};
 pub use refusal::Refusal;
 pub use registry::Registry;
-pub use simplify::simplify;
+pub use simplify::{Tally, fixed_point, simplify};
 pub use tables::Tables;
 pub use transformation::Transformation;

@@ -1,7 +1,5 @@
 //! Pipelines: transformations applied to a program one after the other, and recorded.
 
-use std::collections::BTreeMap;
-
 use sdfg::diagnostic::Severity;
 use sdfg::edit::{Changes, EditError, Editor, Snapshot};
 use sdfg::ir::{NodeId, Sdfg, StateId};
@@ -10,8 +8,8 @@ use sdfg::validate::{Validated, validate};
 use super::chain::{Chain, ChainStep, SIMPLIFY};
 use super::found::holds;
 use super::{
-    Anchor, Conditions, Evidence, Match, Refusal, Registry, Site, Step, Tables, TransformError,
-    Transformation, apply_under, places, simplify,
+    Anchor, Conditions, Evidence, Match, Refusal, Registry, Site, Step, Tables, Tally, TransformError,
+    Transformation, apply_under, fixed_point, places,
 };
 
 /// A program with the transformations that were applied to it.
@@ -57,19 +55,24 @@ impl Pipeline {
     /// Applies a transformation.
     ///
     /// # Errors
-    /// If it does not match at the place, or refuses it. The program is then unchanged.
+    /// If it does not match at the place, refuses it, or applies endlessly. The program is then unchanged. A step at every place
+    /// may have none, but takes no conditions.
     pub fn apply(&mut self, step: impl Into<Step>) -> Result<&Application, TransformError> {
         let Step { transformation, at, under } = step.into();
+        if let Anchor::Everywhere { limit } = at {
+            return self.apply_everywhere(transformation, limit, under);
+        }
         let all = places(&self.program, transformation.as_ref());
         let found = at.resolve_among(&self.program, transformation.as_ref(), &all)?;
         self.apply_among(transformation.as_ref(), &found, &all, &under)
     }
 
     /// Applies the strict transformations of a registry until none applies, at most `fuel` times, as one step. Gives the number of
-    /// applications of each by name.
-    pub fn simplify(&mut self, registry: &Registry, fuel: Option<usize>) -> BTreeMap<&'static str, usize> {
+    /// work of each that applied.
+    pub fn simplify(&mut self, registry: &Registry, fuel: Option<usize>) -> Vec<Tally> {
         let before = Snapshot::of(&self.program);
-        let counts = simplify(&mut self.program, registry, fuel);
+        let mut tallies = fixed_point(&mut self.program, &registry.strict(), fuel);
+        tallies.retain(|tally| tally.applications > 0);
         let application = Application {
             name: SIMPLIFY,
             at: self.program.name.clone(),
@@ -78,7 +81,7 @@ impl Pipeline {
             conditions: Conditions::default(),
         };
         self.applied.push(Applied { before, step: ChainStep::simplification(fuel), application });
-        counts
+        tallies
     }
 
     /// Applies a transformation at a match.
@@ -110,9 +113,47 @@ impl Pipeline {
             at: anchor,
             under: under.clone(),
         };
-        self.applied.push(Applied { before, step, application });
+        Ok(self.add(Applied { before, step, application }))
+    }
+
+    /// Applies a transformation at every match until none is left, as one step.
+    fn apply_everywhere(
+        &mut self,
+        transformation: Box<dyn Transformation>,
+        limit: Option<usize>,
+        under: Conditions,
+    ) -> Result<&Application, TransformError> {
+        if let Some(text) = under.assume.first() {
+            let reason = "a condition is about one place, and the step is at every place".to_owned();
+            return Err(TransformError::Condition { text: text.clone(), reason });
+        }
+        let before = Snapshot::of(&self.program);
+        let name = transformation.metadata().name;
+        let parameters = transformation.parameters();
+        let most = limit.unwrap_or_else(|| endless(places(&self.program, transformation.as_ref()).len()));
+        let tallies = fixed_point(&mut self.program, &[transformation], Some(most));
+        let applications: usize = tallies.iter().map(|tally| tally.applications).sum();
+        if limit.is_none() && applications == most {
+            before.restore(&mut self.program);
+            return Err(TransformError::Endless { name, count: applications });
+        }
+        let facts = tallies.into_iter().flat_map(|tally| tally.evidence.facts).collect();
+        let application = Application {
+            name,
+            at: format!("every place ({applications})"),
+            changes: Changes::default(),
+            evidence: Evidence { facts },
+            conditions: under.clone(),
+        };
+        let at = Anchor::Everywhere { limit };
+        let step = ChainStep { transformation: name.to_owned(), parameters, at, under };
+        Ok(self.add(Applied { before, step, application }))
+    }
+
+    fn add(&mut self, applied: Applied) -> &Application {
+        self.applied.push(applied);
         match self.applied.last() {
-            Some(applied) => Ok(&applied.application),
+            Some(applied) => &applied.application,
             None => unreachable!("an application was just added"),
         }
     }
@@ -205,21 +246,22 @@ pub(super) fn apply_in_series(
     transformation: &dyn Transformation,
     found: &Match,
     tables: &mut Tables,
-) -> bool {
-    let site = Site::of(editor.sdfg(), found, tables).filter(|site| holds(transformation, site));
-    if site.is_none_or(|site| transformation.check(&site).is_err()) {
-        return false;
-    }
+) -> Option<Evidence> {
+    let site = Site::of(editor.sdfg(), found, tables).filter(|site| holds(transformation, site))?;
+    let evidence = transformation.check(&site).ok()?;
     let before = editor.position();
     let edits = |editor: &mut Editor<'_>| {
         within(editor, &found.calls, &mut |editor| transformation.apply(editor, found))
     };
-    if editor.attempt(edits).is_err() {
-        return false;
-    }
+    editor.attempt(edits).ok()?;
     editor.propagate_pending();
     tables.follow(editor.sdfg(), editor.touched_since(before));
-    true
+    Some(evidence)
+}
+
+/// The number of applications after which a transformation with so many matches counts as one that always applies again.
+fn endless(matches: usize) -> usize {
+    matches.saturating_mul(4).saturating_add(8)
 }
 
 /// Edits the SDFG behind some calls.

@@ -70,4 +70,9 @@ impl Registry {
     pub fn defaults(&self) -> Vec<Box<dyn Transformation>> {
         self.all().filter_map(|metadata| self.make(metadata.name, &Value::Null).ok()).collect()
     }
+
+    /// The strict ones with their default parameters, by name: those of simplification.
+    pub fn strict(&self) -> Vec<Box<dyn Transformation>> {
+        self.defaults().into_iter().filter(|transformation| transformation.metadata().is_strict).collect()
+    }
 }

@@ -1,7 +1,7 @@
 //! Steps under assumptions and guards, and simplification as a step.
 
-use sdfg_transforms::rewrites::{LoopToMap, MapTiling, StateFusion};
-use sdfg_transforms::{Chain, Conditions, Pipeline, Registry, TransformError};
+use sdfg_transforms::rewrites::{LoopToMap, MapFusion, MapTiling, StateFusion};
+use sdfg_transforms::{Chain, Conditions, Pipeline, Registry, Step, TransformError};
 
 use super::{difference, parsed, program};
 
@@ -142,7 +142,7 @@ fn simplification_is_a_step_of_a_chain() {
     let text = "state a { }\n state b {\n access A\n access B\n A -> B\n }\n state c {\n access B\n access C\n B -> C\n }";
     let mut pipeline = Pipeline::on(program(text));
     let counts = pipeline.simplify(&Registry::standard(), None);
-    assert!(counts.values().sum::<usize>() > 1, "{counts:?}");
+    assert!(counts.iter().map(|tally| tally.applications).sum::<usize>() > 1, "{counts:?}");
     let json = pipeline.chain().to_json().expect("JSON");
     let chain = Chain::from_json(&json).expect("a chain");
     assert_eq!(chain.lines(), ["simplify"]);
@@ -158,4 +158,67 @@ fn simplification_is_a_step_of_a_chain() {
         .expect("a chain")
         .replay(program(text), &Registry::standard())
         .expect_err("no such parameter");
+}
+
+/// Three maps, so that fusion applies twice, and the second time to what the first one made.
+fn three_maps() -> sdfg::ir::Sdfg {
+    let map = |at: usize, from: &str, to: &str| {
+        format!(
+            "map m{at} [i{at} = 0:N] {{\n tasklet t{at} (x) -> (y) {{ y = x + {at} }}\n m{at}.{from} -> t{at}.x: {from}[i{at}]\n \
+             t{at}.y -> m{at}.{to}: {to}[i{at}]\n }}\n {from} -> m{at}.{from}\n m{at}.{to} -> {to}\n"
+        )
+    };
+    let maps = [map(1, "A", "S"), map(2, "S", "T"), map(3, "T", "B")].concat();
+    let text = format!(
+        "sdfg p {{\n symbol N: i64\n array A: f64[N]\n array B: f64[N]\n transient array S: f64[N]\n transient array T: f64[N]\n \
+         state s {{\n access A\n access S\n access T\n access B\n {maps} }}\n}}"
+    );
+    sdfg::text::parse("p.sdft", &text).expect("a program")
+}
+
+#[test]
+fn a_step_everywhere_applies_until_nothing_is_left() {
+    let everywhere = |limit| Step::from(MapFusion::default()).everywhere(limit);
+    let n_maps = |pipeline: &Pipeline| sdfg::text::print(pipeline.program()).matches(" map ").count();
+    let mut pipeline = Pipeline::on(three_maps());
+    let before = sdfg::text::print(pipeline.program());
+    let application = pipeline.apply(everywhere(None)).expect("applications");
+    assert_eq!((application.name, application.at.as_str()), ("MapFusion", "every place (2)"));
+    assert!(!application.evidence.facts.is_empty());
+    assert_eq!(n_maps(&pipeline), 1);
+    // The chain has one step, which is replayed, and taken back as one.
+    let json = pipeline.chain().to_json().expect("JSON");
+    assert!(json.contains("\"at\": \"everywhere\"") && !json.contains("limit"), "{json}");
+    let chain = Chain::from_json(&json).expect("a chain");
+    assert_eq!((&chain, chain.lines()), (&pipeline.chain(), vec!["MapFusion at every place".to_owned()]));
+    let replayed = chain.replay(three_maps(), &Registry::standard()).expect("a replay");
+    assert_eq!(sdfg::text::print(replayed.program()), sdfg::text::print(pipeline.program()));
+    pipeline.undo().expect("the start");
+    assert_eq!(sdfg::text::print(pipeline.program()), before);
+    // With a limit it stops before.
+    pipeline.apply(everywhere(Some(1))).expect("one application");
+    assert_eq!(n_maps(&pipeline), 2);
+    let json = pipeline.chain().to_json().expect("JSON");
+    assert_eq!(Chain::from_json(&json).expect("a chain"), pipeline.chain());
+    assert_eq!(pipeline.chain().lines(), ["MapFusion at every place, at most 1 times"]);
+}
+
+#[test]
+fn a_step_everywhere_ends() {
+    let mut pipeline = Pipeline::on(three_maps());
+    pipeline.apply(Step::from(MapFusion::default()).everywhere(None)).expect("one map");
+    let before = sdfg::text::print(pipeline.program());
+    let error = pipeline.apply(Step::from(MapTiling::new([8])).everywhere(None)).expect_err("no end");
+    assert!(matches!(error, TransformError::Endless { name: "MapTiling", count: 12 }), "{error}");
+    let conditions = Conditions::assuming(["N >= 2"]);
+    let error = pipeline.apply(Step::from(MapFusion::default()).everywhere(None).under(conditions));
+    assert!(matches!(error, Err(TransformError::Condition { .. })), "{error:?}");
+    assert_eq!(sdfg::text::print(pipeline.program()), before, "a step that fails changes nothing");
+    for (json, part) in [
+        (r#"{"version": 1, "steps": [{"transformation": "MapFusion", "limit": 3}]}"#, "a limit needs"),
+        (r#"{"version": 1, "steps": [{"transformation": "MapFusion", "at": "all"}]}"#, "no chain"),
+    ] {
+        let error = Chain::from_json(json).expect_err("no chain");
+        assert!(error.to_string().contains(part), "{error}");
+    }
 }
