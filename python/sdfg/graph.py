@@ -4,8 +4,9 @@ import json
 import os
 import pathlib
 import tempfile
+import warnings
 
-from .command import CompileError, _command, _output, _source, compile
+from .command import CompileError, CompileWarning, _command, _output, _source, compile
 
 
 class TransformError(Exception):
@@ -31,11 +32,15 @@ class Match:
 class Graph:
     """A program that transformations rewrite. `sdfg.open` makes it."""
 
-    def __init__(self, program, *, allow_external=False):
+    def __init__(self, program, *, allow_external=False, retarget=None):
         self._allow_external = ["--allow-external"] * bool(allow_external)
         with tempfile.TemporaryDirectory(prefix="sdfg-") as folder:
             path, text, self._front_end = _source(program, folder)
-            self._text = _run(["print", *self._allow_external, "--", path], text, CompileError)
+            machine = [f"--retarget={machine}" for machine in [retarget] if machine is not None]
+            options = ["print", *self._allow_external, *machine, "--", path]
+            self._text, notes = _output(_command(), options, text, CompileError)
+        if notes:
+            warnings.warn(notes, CompileWarning, stacklevel=3)
         # The text and the steps before each step.
         self._before = []
         self._steps = []
@@ -126,15 +131,15 @@ class Graph:
         return self
 
 
-def open(program, *, allow_external=False):
-    """Opens a program to rewrite it: what `sdfg.compile` takes.
+def open(program, *, allow_external=False, retarget=None):
+    """Opens a program to rewrite it: what `sdfg.compile` takes. `allow_external` and `retarget` are those of `sdfg.compile`.
 
         p = sdfg.open("gemm.sdfg")
         p.simplify()
         p.apply("MapTiling", at="gemm", tile_sizes=[32, 32])
         f = p.compile()
     """
-    return Graph(program, allow_external=allow_external)
+    return Graph(program, allow_external=allow_external, retarget=retarget)
 
 
 def transformations():

@@ -60,6 +60,11 @@ class Graphs(unittest.TestCase):
         self.assertEqual(str(graph), str(sdfg.open(TWO_MAPS)))
         self.assertEqual(graph.chain["steps"], [])
 
+    def test_retargets(self):
+        with self.assertWarnsRegex(sdfg.CompileWarning, "gpu_grid becomes default"):
+            graph = sdfg.open(TWO_MAPS.replace("0:N] {", "0:N] schedule(gpu_grid) {", 1), retarget="cpu")
+        self.assertEqual(str(graph), str(sdfg.open(TWO_MAPS)))
+
     def test_applies_everywhere(self):
         graph = sdfg.open(TWO_MAPS)
         graph.apply("MapFusion", everywhere=True)

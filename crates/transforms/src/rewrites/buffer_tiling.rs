@@ -267,7 +267,7 @@ fn offsets(range: &Range, param: &Symbol) -> Option<(i64, i64)> {
 
 /// Whether all access nodes of a transient are in a scope, so that each iteration has its own.
 fn is_owned(site: &Site<'_>, entry: NodeId, id: ContainerId) -> bool {
-    let owners = sdfg::analysis::owning_scopes(site.sdfg);
+    let owners = site.owning_scopes();
     let tree = site.scopes();
     owners.get(&id).is_some_and(|(state, scope)| {
         *state == site.found.state() && tree.enclosing_scope(Some(*scope)).any(|around| around == entry)

@@ -250,7 +250,7 @@ struct Touched {
 /// The largest difference of parameters of iterations that touch the same element.
 fn reach(site: &Site<'_>, steps: &[Step], evidence: &mut Evidence) -> Result<i64, Refusal> {
     let sdfg = site.sdfg;
-    let owners = sdfg::analysis::owning_scopes(sdfg);
+    let owners = site.owning_scopes();
     let mut touched: BTreeMap<ContainerId, Vec<Touched>> = BTreeMap::new();
     for (at, step) in steps.iter().enumerate() {
         let (state, tree) = (sdfg.state(step.state), site.scopes_of(step.state));

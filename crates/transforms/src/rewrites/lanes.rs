@@ -150,10 +150,10 @@ fn roots(site: &Site<'_>) -> Result<BTreeMap<ContainerId, ContainerId>, Refusal>
 /// The transients of which each iteration has its own. Refuses those of other than a small constant size.
 fn private(site: &Site<'_>) -> Result<Vec<ContainerId>, Refusal> {
     let here = (site.found.state(), site.found.node(0));
-    let owners = sdfg::analysis::owning_scopes(site.sdfg);
+    let owners = site.owning_scopes();
     let mut found = Vec::new();
-    for (id, _) in owners.into_iter().filter(|(_, owner)| *owner == here) {
-        let container = site.sdfg.container(id);
+    for (id, _) in owners.iter().filter(|(_, owner)| **owner == here) {
+        let container = site.sdfg.container(*id);
         if !container.transient || container.is_alias() {
             continue;
         }
@@ -167,7 +167,7 @@ fn private(site: &Site<'_>) -> Result<Vec<ContainerId>, Refusal> {
             let reason = "is a transient of each iteration, and its size is no small constant".to_owned();
             return Err(Refusal::Container { container: container.name.clone(), reason });
         }
-        found.push(id);
+        found.push(*id);
     }
     Ok(found)
 }
