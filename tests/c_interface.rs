@@ -213,6 +213,38 @@ fn streams_of_the_caller() {
     c_program(&sdfg::validate::validate(program).expect("it is valid"), "queues");
 }
 
+/// Calls a function for each element, then another one with the last element and all of them.
+const CALLS: &str = "\
+sdfg calls {
+  symbol N: i64
+  array A: f64[N]
+  state each {
+    access A
+    access out = A
+    map all [i = 0:N] {
+      tasklet t (x) -> (y) external y = next_value(x) from callback
+      all.A -> t.x: A[i]
+      t.y -> all.A: A[i]
+    }
+    A -> all.A
+    all.A -> out
+  }
+  state last {
+    access A
+    tasklet t (x, row) -> () external keep(x, row, N) from callback
+    A -> t.x: A[N - 1]
+    A -> t.row
+  }
+}
+";
+
+/// Functions of the caller, with their types in the header; `NAME_stop` ends a run.
+#[test]
+fn functions_of_the_caller() {
+    let program = sdfg::text::parse("calls.sdft", CALLS).expect("it is a program");
+    c_program(&sdfg::validate::validate(program).expect("it is valid"), "callbacks");
+}
+
 /// Pushes the numbers below `N` to one stream and their doubles to another one.
 const GROWING: &str = "\
 sdfg growing {

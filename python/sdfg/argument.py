@@ -14,7 +14,7 @@ import numpy
 from .expression import Expression
 
 # For each element type its name in NumPy, and how `struct` writes it; complex numbers are two floats.
-_TYPES = {
+TYPES = {
     "bool": ("bool", "?"),
     "i8": ("int8", "b"),
     "i16": ("int16", "h"),
@@ -39,7 +39,7 @@ class Array:
         self.name = description["name"]
         #: The position in the signature.
         self.index = index
-        self.dtype = numpy.dtype(_TYPES[description["type"]][0])
+        self.dtype = numpy.dtype(TYPES[description["type"]][0])
         self.is_written = description["access"] != "read"
         layout = description.get("layout") or {"dense": True, "shape": [], "strides": [], "offset": "0", "elements": "1"}
         shape, strides = list(layout["shape"]), list(layout["strides"])
@@ -190,7 +190,7 @@ class Scalar:
         self.name = description["name"]
         self.index = index
         self.is_symbol = description["kind"] == "symbol"
-        self.type, code = _TYPES[description["type"]]
+        self.type, code = TYPES[description["type"]]
         self._pack_into = struct.Struct("=" + code).pack_into
         self._convert = {"?": _truth, "e": _real, "f": _real, "d": _real, "ff": _complex, "dd": _complex}.get(code, operator.index)
 

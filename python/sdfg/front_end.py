@@ -13,6 +13,8 @@ class FrontEnd:
         #: Names in the order of the function's parameters; empty if there is no function.
         self.order = tuple(getattr(graph, "arg_names", None) or ())
         self._closure = getattr(program, "__sdfg_closure__", None)
+        #: Other names of callbacks in the graph, each with its name in the closure.
+        self._renamed = dict(getattr(graph, "callback_mapping", None) or {})
 
     def named(self, program, positional, arguments):
         """The arguments of a call, all by name."""
@@ -33,6 +35,8 @@ class FrontEnd:
 
         The closure is evaluated at each call, as DaCe does: a variable that names another array since gives that one.
         """
-        if self._closure is None or arguments.keys() >= known:
+        if self._closure is None or arguments.keys() >= set(known):
             return arguments
-        return {**{name: value for name, value in self._closure().items() if name in known}, **arguments}
+        closure = self._closure()
+        closure.update({name: closure[own] for name, own in self._renamed.items() if own in closure})
+        return {**{name: value for name, value in closure.items() if name in known}, **arguments}

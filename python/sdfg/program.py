@@ -11,6 +11,7 @@ import weakref
 import numpy
 
 from .argument import Array, Scalar
+from .callback import Callback, Run
 from .field import takes_fields, unpacked
 from .front_end import FrontEnd
 from .structure import flattened
@@ -59,6 +60,8 @@ class Program:
         self._statuses = {status["code"]: status for status in description["statuses"]}
         arguments = [_argument(each, index) for index, each in enumerate(description["arguments"])]
         self._arguments = {argument.name: argument for argument in arguments}
+        callbacks = description.get("callbacks", ())
+        self._callbacks = [Callback(each, len(arguments) + at) for at, each in enumerate(callbacks)]
         self._takes_fields = takes_fields(self._arguments)
         self._arrays = [argument for argument in arguments if isinstance(argument, Array)]
         self._scalars = [argument for argument in arguments if isinstance(argument, Scalar) and not argument.is_symbol]
@@ -81,6 +84,7 @@ class Program:
         self._invoke = function("__invoke", status, pointer, pointer)
         self._error = function("_error", ctypes.c_char_p, pointer)
         destroy = function("_destroy", None, pointer)
+        self._stop = function("_stop", None, pointer, ctypes.c_char_p) if self._callbacks else None
         self._configuration = _Configuration(ctypes.sizeof(_Configuration), _thread_count(threads))
         # A processor that the code has no version for is told now, not at the first call.
         self._idle = [self._new_instance()]
@@ -94,7 +98,8 @@ class Program:
         of GT4Py take its fields. A program that was a function with `@dace.program` also takes arguments by position, and takes the values of
         its closure itself.
         """
-        arguments = self._front_end.completed(self._front_end.named(self, positional, arguments), self._arguments.keys())
+        arguments = self._front_end.completed(self._front_end.named(self, positional, arguments), self.arguments)
+        functions = self._functions(arguments) if self._callbacks else {}
         if self._takes_fields:
             arguments = unpacked(arguments, self._arguments)
         if not arguments.keys() <= self._arguments.keys():
@@ -109,13 +114,31 @@ class Program:
             instance = self._new_instance()
         try:
             self._pass(instance, arguments, symbols)
+            if functions:
+                run = Run(self._stop, instance.handle)
+                # They live as long as the run.
+                passed = [callback.bound(functions[callback.name], symbols, run) for callback in self._callbacks]
+                for callback, function in zip(self._callbacks, passed):
+                    instance.pointers[callback.index] = ctypes.cast(function, ctypes.c_void_p)
             status = self._invoke(instance.handle, instance.pointers)
+            if functions and run.error is not None:
+                raise run.error
             if status:
                 raise self._failure(status, self._error(instance.handle))
         finally:
             self._idle.append(instance)
         results = tuple(array.result(arguments[array.name]) for array in self._results)
         return results if len(results) > 1 else results[0] if results else None
+
+    def _functions(self, arguments):
+        """Takes the functions for callbacks out of the arguments."""
+        functions = {}
+        for callback in self._callbacks:
+            if callback.name not in arguments:
+                raise TypeError(f"{self.name} was called without {callback}. It takes: {self}")
+            callback.check(arguments[callback.name])
+            functions[callback.name] = arguments.pop(callback.name)
+        return functions
 
     def _bind(self, arguments):
         """Values of all symbols, once what can be checked without them is checked."""
@@ -208,7 +231,7 @@ class Program:
         status = self._create(ctypes.byref(self._configuration), ctypes.byref(handle))
         if status:
             raise self._failure(status, b"")
-        return _Instance(handle, len(self._arguments))
+        return _Instance(handle, len(self._arguments) + len(self._callbacks))
 
     def _failure(self, status, text):
         known = self._statuses.get(status, {"name": "unknown", "message": f"status {status}"})
@@ -221,11 +244,11 @@ class Program:
 
     @property
     def arguments(self):
-        """The names of the arguments and symbols, in the order of the signature."""
-        return tuple(self._arguments)
+        """The names of the arguments, symbols and callbacks, in the order of the signature."""
+        return (*self._arguments, *(callback.name for callback in self._callbacks))
 
     def __str__(self):
-        return f"{self.name}({', '.join(map(str, self._arguments.values()))})"
+        return f"{self.name}({', '.join(map(str, [*self._arguments.values(), *self._callbacks]))})"
 
     def __repr__(self):
         return f"<sdfg.Program {self}>"

@@ -3,8 +3,10 @@
 use std::str::FromStr;
 
 use clap::Args;
+use sdfg::analysis::callbacks::callbacks;
 use sdfg::interpret::{Externals, Interpreter, Options, Order, Report, RunError, Trap, TrapKind};
 use sdfg::ir::{NodeKind, Sdfg, Tasklet, TaskletBody};
+use sdfg::tasklet::ExternalOrigin;
 use sdfg_codegen::NativeExternals;
 use sdfg_codegen::cache::Cache;
 use sdfg_library::BuiltIn;
@@ -85,6 +87,7 @@ impl Interpret {
         if !self.allow_external && calls_c(validated.sdfg()) {
             return Err(brings_code());
         }
+        without_callbacks(validated.sdfg())?;
         let exposed = with_dumps(validated, &self.data)?;
         let data = RunData::prepare(&exposed, &self.data, terminal)?;
         let expanded = self.blas.is_given().then(|| self.blas.expanded(&exposed.program)).transpose()?;
@@ -119,12 +122,26 @@ impl Interpret {
     }
 }
 
-/// Whether a program has tasklets that call C functions.
+/// Refuses to run a program whose caller has to pass functions: a command has none.
+pub(crate) fn without_callbacks(sdfg: &Sdfg) -> Result<(), Failure> {
+    let names = callbacks(sdfg);
+    if names.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
+    let (names, plural) = (names.join(", "), if names.len() == 1 { "" } else { "s" });
+    let message = format!("the program calls the callback{plural} {names}, which no command can pass");
+    Err(Failure::usage(message).help("call it from Python, C or Rust (docs/semantics.md, \"Callbacks\")"))
+}
+
+/// Whether a program has tasklets that call C functions of libraries or sources.
 pub(crate) fn calls_c(sdfg: &Sdfg) -> bool {
     let mut waiting = vec![sdfg];
     while let Some(sdfg) = waiting.pop() {
         for (_, node) in sdfg.states().flat_map(|(_, state)| state.nodes()) {
-            if let NodeKind::Tasklet(Tasklet { body: TaskletBody::External(_), .. }) = &node.kind {
+            if let NodeKind::Tasklet(Tasklet { body: TaskletBody::External(call), .. }) = &node.kind
+                && call.origin != ExternalOrigin::Callback
+            {
                 return true;
             }
             if let NodeKind::Nested(nested) = &node.kind {

@@ -12,6 +12,7 @@ use sdfg_codegen::lower::LowerOptions;
 use crate::crash::{report_signals, report_stack_overflows};
 use crate::data::{DataOptions, RunData};
 use crate::failure::Failure;
+use crate::interpret::without_callbacks;
 use crate::native::{NativeOptions, positive};
 use crate::profile::ProfileOptions;
 use crate::source::Source;
@@ -47,6 +48,7 @@ impl Run {
             Source::read(&self.program, self.native.allow_external())?.retargeted(self.native.retarget());
         let (exposed, lowered) = self.native.lower(&source, &lowering, &self.data, terminal)?;
         self.native.consent(&lowered)?;
+        without_callbacks(exposed.program.sdfg())?;
         let data = RunData::prepare(&exposed, &self.data, terminal)?;
         let object = self.native.compile(&lowered)?;
         // SAFETY: code of the program's own is there only if the user allows it, who vouches for it so.

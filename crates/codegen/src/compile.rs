@@ -35,7 +35,7 @@ pub fn compile(program: &Validated, options: &CompileOptions) -> Result<ObjectCo
 /// Why the code of a program could corrupt memory when it runs.
 fn hazard(program: &Validated, plan: &Plan, options: &CompileOptions) -> Option<Hazard> {
     let conflict = program.warnings().iter().find(|warning| warning.code == Code::PossibleConflict);
-    if !plan.externals.is_empty() {
+    if !plan.externals.is_empty() || !plan.callbacks.is_empty() {
         Some(Hazard::ExternalCode)
     } else if !plan.checked {
         Some(Hazard::Unchecked)

@@ -11,7 +11,9 @@ use sdfg::dtype::ElementType;
 use sdfg::interpret::{ExternalArgument as Passed, ExternalMemory, Externals};
 use sdfg::ir::FloatMode;
 use sdfg::symbolic::{Expr, Symbol};
-use sdfg::tasklet::{Environment, ExternalCall, TypedExpression, TypedExpressionCode, TypedExpressionKind};
+use sdfg::tasklet::{
+    Environment, ExternalCall, ExternalOrigin, TypedExpression, TypedExpressionCode, TypedExpressionKind,
+};
 use sdfg::value::Value;
 
 use crate::cache::Cache;
@@ -51,6 +53,9 @@ impl Externals for NativeExternals {
         memory: &mut [ExternalMemory],
         result: Option<ElementType>,
     ) -> Result<Option<Value>, String> {
+        if call.origin == ExternalOrigin::Callback {
+            return Err("it is a callback, which the caller of the program passes".to_owned());
+        }
         let plan = plan_of(call, arguments, memory, result).verified();
         let plan = plan.map_err(|broken| LowerError::Broken(broken).to_string())?;
         let key = format!("{call} {plan}");
@@ -148,6 +153,7 @@ fn plan_of(
     plan.body.push(Statement::External(ExternalCompute {
         label: call.symbol.clone(),
         symbol: call.symbol.clone(),
+        callback: None,
         arguments: passed,
         result,
     }));

@@ -53,7 +53,13 @@ pub fn fortran_module(interface: &Interface) -> String {
         let declaration = declaration(name, &dummy, argument);
         (dummy, declaration)
     };
-    let arguments: Vec<(String, String)> = interface.arguments().iter().map(named).collect();
+    let mut arguments: Vec<(String, String)> = interface.arguments().iter().map(named).collect();
+    arguments.extend(interface.callbacks().iter().map(|callback| {
+        let dummy = names.of(&callback.name);
+        let declaration =
+            format!("type(c_funptr), value :: {dummy} ! as {name}_{}_t of the C header", callback.name);
+        (dummy, declaration)
+    }));
     let result = names.of("status");
     text.push_str("    ! Runs the program on an instance.\n");
     function(&mut text, &interface.symbol(EntryPoint::Run), Some(&handle), &arguments, &result);
@@ -101,6 +107,17 @@ fn instances(text: &mut String, interface: &Interface) {
          \x20     type(c_ptr), value :: handle\n\
          \x20   end subroutine\n\n"
     );
+    if !interface.callbacks().is_empty() {
+        let stop = interface.symbol(EntryPoint::Stop);
+        let _ = write!(
+            text,
+            "    ! Ends the run on `handle` when the callback that calls this returns. `message` is a C text, or c_null_ptr.\n\
+             \x20   subroutine {stop}(handle, message) bind(c, name=\"{stop}\")\n\
+             \x20     import :: c_ptr\n\
+             \x20     type(c_ptr), value :: handle, message\n\
+             \x20   end subroutine\n\n"
+        );
+    }
     if interface.has_profile() {
         let profile = interface.symbol(EntryPoint::Profile);
         let _ = write!(

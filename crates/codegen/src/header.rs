@@ -6,7 +6,10 @@ use std::fmt::Write;
 
 use sdfg::dtype::ScalarType;
 
-use crate::interface::{Argument, ArgumentKind, Interface, ProfileFormat, Status, is_c_identifier};
+use crate::interface::{
+    Access, Argument, ArgumentKind, Callback, CallbackParameter, Interface, ProfileFormat, Status,
+    is_c_identifier,
+};
 use crate::structures::structure_functions;
 
 /// The text of the header for `interface`.
@@ -21,6 +24,8 @@ pub fn c_header(interface: &Interface) -> String {
          #ifndef {guard}\n#define {guard}\n\n#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n\n"
     );
     let elements = interface.arguments().iter().map(|argument| argument.element().lane());
+    let passed = interface.callbacks().iter().flat_map(|callback| &callback.parameters).map(lane_of);
+    let elements = elements.chain(passed);
     let members = interface.structures().iter().flat_map(|structure| structure.ty.numbers());
     if elements.chain(members).any(ScalarType::is_complex) {
         text.push_str(COMPLEX_TYPES);
@@ -47,6 +52,7 @@ pub fn c_header(interface: &Interface) -> String {
          /* Frees an instance; NULL is ignored. */\n\
          void {name}_destroy({name}_t *handle);\n\n"
     );
+    callbacks(&mut text, interface);
     text.push_str("/* Runs the program. Arrays are dense and row-major unless strides are stated, which count elements; they need\n \
                    * no alignment beyond that of their elements, must not be NULL unless they are empty, and must not overlap\n \
                    * if one of them is written (such calls are refused, unless the library was made for them with --may-overlap). Unless it was made with\n \
@@ -55,7 +61,14 @@ pub fn c_header(interface: &Interface) -> String {
     for argument in interface.arguments() {
         let _ = writeln!(text, " * {}", describe(argument));
     }
-    let parameters: Vec<String> = interface.arguments().iter().map(parameter).collect();
+    for callback in interface.callbacks() {
+        let _ = writeln!(text, " * {}: called by the program, see above", parameter_name(&callback.name));
+    }
+    let functions = interface
+        .callbacks()
+        .iter()
+        .map(|callback| format!("{} {}", callback_type(name, callback), parameter_name(&callback.name)));
+    let parameters: Vec<String> = interface.arguments().iter().map(parameter).chain(functions).collect();
     let profile = if interface.has_profile() { profile(name) } else { String::new() };
     let with_handle = [format!("{name}_t *handle")].into_iter().chain(parameters.iter().cloned());
     let one_shot = if parameters.is_empty() { "void".to_owned() } else { parameters.join(",\n    ") };
@@ -134,6 +147,51 @@ fn profile(name: &str) -> String {
          * handle and lives until the next call of this function on it. NULL without memory. */\n\
          const char *{name}_profile({name}_t *handle, int32_t format);\n\n"
     )
+}
+
+/// The C types of the functions that callers pass, and how these end a run.
+fn callbacks(text: &mut String, interface: &Interface) {
+    if interface.callbacks().is_empty() {
+        return;
+    }
+    let name = interface.name();
+    text.push_str(
+        "/* Functions that the caller passes. The thread that runs the program calls them, one at a time; a pointer leads to the first\n \
+         * element of a part of an array, which goes on with the strides of the array, and is valid during the call. */\n",
+    );
+    for callback in interface.callbacks() {
+        let parameters: Vec<String> = callback.parameters.iter().map(callback_parameter).collect();
+        let parameters = if parameters.is_empty() { "void".to_owned() } else { parameters.join(", ") };
+        let result = callback.result.map_or("void", c_type);
+        let _ = writeln!(text, "typedef {result} (*{})({parameters});", callback_type(name, callback));
+    }
+    let _ = write!(
+        text,
+        "\n/* Ends the run on `handle` as soon as the callback that calls this returns, with the status {}_STOPPED. The text is what\n \
+         * {name}_error gives then: it has to stay until the next run; NULL is a text of its own. */\n\
+         void {name}_stop({name}_t *handle, const char *message);\n\n",
+        name.to_ascii_uppercase()
+    );
+}
+
+fn callback_type(program: &str, callback: &Callback) -> String {
+    format!("{program}_{}_t", callback.name)
+}
+
+fn callback_parameter(parameter: &CallbackParameter) -> String {
+    let ty = c_type(lane_of(parameter));
+    match parameter {
+        CallbackParameter::Value(_) => ty.to_owned(),
+        CallbackParameter::Memory { access: Access::Read, .. } => format!("const {ty} *"),
+        CallbackParameter::Memory { access: Access::Write | Access::ReadWrite, .. } => format!("{ty} *"),
+    }
+}
+
+fn lane_of(parameter: &CallbackParameter) -> ScalarType {
+    match parameter {
+        CallbackParameter::Value(ty) => *ty,
+        CallbackParameter::Memory { element, .. } => element.lane(),
+    }
 }
 
 /// `const double *A`, `int64_t N`.

@@ -151,6 +151,51 @@ impl Argument {
     }
 }
 
+/// A function that the caller passes and the program calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Callback {
+    /// The name in the program.
+    pub name: String,
+    /// Its parameters in order.
+    pub parameters: Vec<CallbackParameter>,
+    /// The type of the value that it returns, if it returns one.
+    pub result: Option<ScalarType>,
+}
+
+/// A parameter of a callback.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CallbackParameter {
+    /// A number by value.
+    Value(ScalarType),
+    /// The address of the first element of a part of a container.
+    Memory {
+        /// The type of one element.
+        element: ElementType,
+        /// Use by the callback.
+        access: Access,
+        /// Extents and strides in elements over the symbols of the caller, if all calls pass a part of one such layout.
+        layout: Option<(Vec<Expr>, Vec<Expr>)>,
+    },
+}
+
+impl Callback {
+    /// Whether a call with other layouts has the same C type.
+    pub fn has_type_of(&self, other: &Callback) -> bool {
+        let same = |(a, b): (&CallbackParameter, &CallbackParameter)| match (a, b) {
+            (CallbackParameter::Value(a), CallbackParameter::Value(b)) => a == b,
+            (
+                CallbackParameter::Memory { element: a, access: first, .. },
+                CallbackParameter::Memory { element: b, access: second, .. },
+            ) => a == b && first == second,
+            (CallbackParameter::Value(_), CallbackParameter::Memory { .. })
+            | (CallbackParameter::Memory { .. }, CallbackParameter::Value(_)) => false,
+        };
+        self.result == other.result
+            && self.parameters.len() == other.parameters.len()
+            && self.parameters.iter().zip(&other.parameters).all(same)
+    }
+}
+
 /// The result of a program's entry points, an `int32_t` in C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Status {
@@ -166,17 +211,20 @@ pub enum Status {
     Trap,
     /// The code has no version for the processor, or for the one that the variable `SDFG_CPU` names.
     UnsupportedProcessor,
+    /// A callback ended the run.
+    Stopped,
 }
 
 impl Status {
     /// Every status, in the order of its code.
-    pub const ALL: [Status; 6] = [
+    pub const ALL: [Status; 7] = [
         Status::Success,
         Status::InvalidConfiguration,
         Status::OutOfMemory,
         Status::InvalidArgument,
         Status::Trap,
         Status::UnsupportedProcessor,
+        Status::Stopped,
     ];
 
     /// The number in C.
@@ -188,6 +236,7 @@ impl Status {
             Status::InvalidArgument => 3,
             Status::Trap => 4,
             Status::UnsupportedProcessor => 5,
+            Status::Stopped => 6,
         }
     }
 
@@ -205,6 +254,7 @@ impl Status {
             Status::InvalidArgument => "INVALID_ARGUMENT",
             Status::Trap => "TRAP",
             Status::UnsupportedProcessor => "UNSUPPORTED_PROCESSOR",
+            Status::Stopped => "STOPPED",
         }
     }
 
@@ -219,6 +269,7 @@ impl Status {
             Status::UnsupportedProcessor => {
                 "the code has no version for this processor, or for the one that SDFG_CPU names"
             }
+            Status::Stopped => "a callback ended the run",
         }
     }
 }
@@ -228,6 +279,7 @@ impl Status {
 pub struct Interface {
     name: String,
     arguments: Vec<Argument>,
+    callbacks: Vec<Callback>,
     has_profile: bool,
     structures: Vec<CallerStructure>,
 }
@@ -331,7 +383,24 @@ impl Interface {
                 }
             }
         }
-        Ok(Interface { name: name.to_owned(), arguments, has_profile: false, structures: Vec::new() })
+        let (name, callbacks, structures) = (name.to_owned(), Vec::new(), Vec::new());
+        Ok(Interface { name, arguments, callbacks, has_profile: false, structures })
+    }
+
+    /// The same of a program that calls functions of its caller, which are passed after the arguments.
+    ///
+    /// # Errors
+    /// [`InterfaceError::Duplicate`] if one of them has the name of an argument.
+    pub fn with_callbacks(self, callbacks: Vec<Callback>) -> Result<Self, InterfaceError> {
+        if let Some(callback) = callbacks.iter().find(|callback| self.position(&callback.name).is_some()) {
+            return Err(InterfaceError::Duplicate { program: self.name, argument: callback.name.clone() });
+        }
+        Ok(Interface { callbacks, ..self })
+    }
+
+    /// Functions that the caller passes, in signature order after the arguments.
+    pub fn callbacks(&self) -> &[Callback] {
+        &self.callbacks
     }
 
     /// The same of a program with or without timers.
@@ -394,11 +463,13 @@ pub enum EntryPoint {
     Invoke,
     /// `NAME_profile(handle, format)`: what the timers of an instance found, as text. Only of programs with timers.
     Profile,
+    /// `NAME_stop(handle, message)`: a callback ends the run that calls it. Only of programs with callbacks.
+    Stop,
 }
 
 impl EntryPoint {
     /// Every entry point.
-    pub const ALL: [EntryPoint; 7] = [
+    pub const ALL: [EntryPoint; 8] = [
         EntryPoint::OneShot,
         EntryPoint::Create,
         EntryPoint::Run,
@@ -406,6 +477,7 @@ impl EntryPoint {
         EntryPoint::Destroy,
         EntryPoint::Invoke,
         EntryPoint::Profile,
+        EntryPoint::Stop,
     ];
 
     /// Suffix of the program's name in the exported symbol.
@@ -418,6 +490,7 @@ impl EntryPoint {
             EntryPoint::Destroy => "_destroy",
             EntryPoint::Invoke => "__invoke",
             EntryPoint::Profile => "_profile",
+            EntryPoint::Stop => "_stop",
         }
     }
 }

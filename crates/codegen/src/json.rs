@@ -7,7 +7,7 @@
 use sdfg::symbolic::Expr;
 use serde::Serialize;
 
-use crate::interface::{Access, Argument, ArgumentKind, Interface, Status};
+use crate::interface::{Access, Argument, ArgumentKind, Callback, CallbackParameter, Interface, Status};
 
 /// The version of the description: readers refuse others. Members may be added without another version.
 const VERSION: u32 = 1;
@@ -17,6 +17,8 @@ struct Description<'i> {
     sdfg_interface: u32,
     program: &'i str,
     arguments: Vec<ArgumentDescription<'i>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    callbacks: Vec<CallbackDescription<'i>>,
     statuses: Vec<StatusDescription>,
 }
 
@@ -33,6 +35,30 @@ struct ArgumentDescription<'i> {
     by_pointer: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     layout: Option<LayoutDescription>,
+}
+
+/// A function that the caller passes.
+#[derive(Serialize)]
+struct CallbackDescription<'i> {
+    name: &'i str,
+    parameters: Vec<ParameterDescription>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+struct ParameterDescription {
+    #[serde(rename = "type")]
+    ty: &'static str,
+    by_pointer: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lanes: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    access: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shape: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    strides: Option<Vec<String>>,
 }
 
 /// Expressions over the symbols, in the syntax of the text form.
@@ -63,6 +89,7 @@ pub fn json_interface(interface: &Interface) -> String {
         sdfg_interface: VERSION,
         program: interface.name(),
         arguments: interface.arguments().iter().map(argument_description).collect(),
+        callbacks: interface.callbacks().iter().map(callback_description).collect(),
         statuses: Status::ALL.map(status).into(),
     };
     // Lists of structures with texts and numbers always have a text.
@@ -94,13 +121,44 @@ fn argument_description(argument: &Argument) -> ArgumentDescription<'_> {
         kind,
         ty: element.lane().name(),
         lanes: (element.lanes() > 1).then_some(element.lanes()),
-        access: match access {
-            Access::Read => "read",
-            Access::Write => "write",
-            Access::ReadWrite => "read_write",
-        },
+        access: access_word(access),
         by_pointer: argument.by_pointer(),
         layout,
+    }
+}
+
+fn access_word(access: Access) -> &'static str {
+    match access {
+        Access::Read => "read",
+        Access::Write => "write",
+        Access::ReadWrite => "read_write",
+    }
+}
+
+fn callback_description(callback: &Callback) -> CallbackDescription<'_> {
+    let texts = |list: &[Expr]| list.iter().map(ToString::to_string).collect();
+    let parameter = |parameter: &CallbackParameter| match parameter {
+        CallbackParameter::Value(ty) => ParameterDescription {
+            ty: ty.name(),
+            by_pointer: false,
+            lanes: None,
+            access: None,
+            shape: None,
+            strides: None,
+        },
+        CallbackParameter::Memory { element, access, layout } => ParameterDescription {
+            ty: element.lane().name(),
+            by_pointer: true,
+            lanes: (element.lanes() > 1).then_some(element.lanes()),
+            access: Some(access_word(*access)),
+            shape: layout.as_ref().map(|(extents, _)| texts(extents)),
+            strides: layout.as_ref().map(|(_, strides)| texts(strides)),
+        },
+    };
+    CallbackDescription {
+        name: &callback.name,
+        parameters: callback.parameters.iter().map(parameter).collect(),
+        result: callback.result.map(|ty| ty.name()),
     }
 }
 

@@ -197,7 +197,7 @@ fn libraries(requirements: &Requirements) -> Vec<&str> {
         .filter_map(|origin| match origin {
             ExternalOrigin::Library(name) => Some(name.as_str()),
             ExternalOrigin::Cpp(_) => Some("stdc++"),
-            ExternalOrigin::File(_) | ExternalOrigin::Source(_) => None,
+            ExternalOrigin::File(_) | ExternalOrigin::Source(_) | ExternalOrigin::Callback => None,
         })
         .collect();
     // Any OpenMP runtime with gcc's entry points would do; this is the one that comes with the C compiler.

@@ -26,7 +26,8 @@ pub(crate) fn structure_functions(interface: &Interface) -> String {
                 && members.iter().all(|(path, argument)| known.contains(argument) && is_c_path(path))
         })
         .collect();
-    if structures.is_empty() {
+    // Functions that take structures pass no functions on.
+    if structures.is_empty() || !interface.callbacks().is_empty() {
         return String::new();
     }
     let mut text = String::new();

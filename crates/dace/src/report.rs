@@ -137,7 +137,7 @@ impl Code {
                 "code in C++ that is more than assignments and calls of BLAS and LAPACK, or in another language"
             }
             Code::LibraryNode => "a library node whose operation is not known, or a property of one",
-            Code::ForeignCode => "C++ beside the graph, tasklets with a state, callbacks into Python",
+            Code::ForeignCode => "C++ beside the graph, tasklets with a state, callbacks as values",
             Code::Memlet => "a memlet whose meaning is not supported",
             Code::ControlFlow => "control flow that is not supported",
             Code::Symbol => "a symbol without a value, or with one that is no integer",

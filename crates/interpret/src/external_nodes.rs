@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 
 use sdfg_graph::ir::LibraryNode;
 use sdfg_language::syntax::Expression;
-use sdfg_language::tasklet::NoAccess;
+use sdfg_language::tasklet::{ExternalOrigin, NoAccess};
 use sdfg_language::value::Value;
 
 use super::access::{self, Part};
+use super::callbacks::not_given;
 use super::evaluate::encode_as;
 use super::external::{ExternalArgument, ExternalMemory, LibraryOperand};
 use super::machine::{At, Call, Machine};
@@ -33,7 +34,11 @@ impl<'p> Machine<'p> {
         let fail = |machine: &Self, reason: String| {
             Err(machine.trap(TrapKind::External { name: name.clone(), reason }, site))
         };
+        let is_callback = external.call.origin == ExternalOrigin::Callback;
         let Some(externals) = self.options.externals else {
+            if is_callback {
+                return fail(self, not_given(name));
+            }
             return fail(self, "external functions are not allowed here".to_owned());
         };
         let mut memory = Vec::new();

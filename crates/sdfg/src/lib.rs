@@ -32,8 +32,8 @@ pub mod validate {
 pub mod interpret {
     #[doc(inline)]
     pub use sdfg_interpret::{
-        Accessor, ArgumentError, Arguments, ExternalArgument, ExternalMemory, Externals, Interpreter,
-        Libraries, LibraryOperand, Moved, Options, Order, Report, ResolveError, RunError, TRACE_LIMIT, Trap,
-        TrapKind, Waiting,
+        Accessor, ArgumentError, Arguments, Callback, Callbacks, ExternalArgument, ExternalMemory, Externals,
+        Interpreter, Libraries, LibraryOperand, Moved, Options, Order, Report, ResolveError, RunError,
+        TRACE_LIMIT, Trap, TrapKind, Waiting,
     };
 }

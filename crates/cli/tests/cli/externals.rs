@@ -190,3 +190,40 @@ sdfg product {
     bench.run(&asked("--blas")).fails(2, &["brings code of its own", "add --allow-external"]);
     bench.run(&["interpret", "p.sdft", "--blas", "-i", "A=range"]).fails(2, &["brings code of its own"]);
 }
+
+/// No command has functions that a program could call; what is compiled for other callers says so.
+#[test]
+fn callbacks_are_for_callers() {
+    let bench = Bench::new();
+    let text = "sdfg p {
+  array A: f64[4]
+  state s {
+    access A
+    access out = A
+    map m [i = 0:4] {
+      tasklet t (x) -> (y) external y = seen(x) from callback
+      m.A -> t.x: A[i]
+      t.y -> m.A: A[i]
+    }
+    A -> m.A
+    m.A -> out
+  }
+}
+";
+    bench.file("p.sdft", text);
+    for command in [["run", "p.sdft"], ["interpret", "p.sdft"]] {
+        bench
+            .run(&command)
+            .fails(2, &["calls the callback `seen`, which no command can pass", "Python, C or Rust"]);
+    }
+    bench.run(&["check", "p.sdft"]).prints(&["p.sdft: ok"]);
+    bench.run(&["compile", "p.sdft", "--emit", "header"]).prints(&[
+        "typedef double (*p_seen_t)(double);",
+        "void p_stop(p_t *handle, const char *message);",
+        "p_seen_t seen",
+    ]);
+    bench.run(&["compile", "p.sdft", "--emit", "interface"]).prints(&["\"callbacks\"", "\"seen\""]);
+    bench
+        .run(&["compile", "p.sdft", "--emit", "fortran"])
+        .prints(&["type(c_funptr), value :: seen", "subroutine p_stop"]);
+}

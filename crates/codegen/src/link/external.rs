@@ -55,7 +55,7 @@ impl Externals {
             };
             let object = folder.path().join(format!("external{index}.o"));
             match origin {
-                ExternalOrigin::Library(_) => {}
+                ExternalOrigin::Library(_) | ExternalOrigin::Callback => {}
                 ExternalOrigin::File(path) => {
                     compile_c(Path::new(path), &object, requirements)?;
                     externals.objects.push(object);

@@ -40,6 +40,7 @@ impl<'ctx> Emitter<'ctx> {
             fields.push(self.context.i8_type().array_type(MESSAGE).into());
         }
         fields.extend((!self.versions().is_empty()).then(|| BasicTypeEnum::from(self.i32())));
+        fields.extend(self.plan.callbacks.iter().map(|_| BasicTypeEnum::from(self.pointer())));
         // Last, so that the others are where they are without it.
         fields.extend(self.plan.profile.iter().map(|_| BasicTypeEnum::from(self.pointer())));
         self.context.struct_type(&fields, false)
@@ -71,6 +72,9 @@ impl<'ctx> Emitter<'ctx> {
         self.error_function(interface)?;
         self.one_shot_function(interface, create, run, destroy)?;
         self.invoke_function(interface, run)?;
+        if !interface.callbacks().is_empty() {
+            self.stop_function(interface)?;
+        }
         if self.plan.profile.is_some() { self.profile_function(interface) } else { Ok(()) }
     }
 
@@ -208,6 +212,7 @@ impl<'ctx> Emitter<'ctx> {
         for argument in interface.arguments() {
             parameters.push(self.argument_type(argument)?.into());
         }
+        parameters.extend(interface.callbacks().iter().map(|_| BasicMetadataTypeEnum::from(self.pointer())));
         let value = self.exported(interface, EntryPoint::Run, Some(self.i32().into()), &parameters);
         let f = Function::new(self, value, self.null())?;
         let handle = f.parameter(0)?.into_pointer_value();
@@ -232,6 +237,17 @@ impl<'ctx> Emitter<'ctx> {
         }
         for (index, argument) in self.plan.arguments.iter().enumerate() {
             f.bind_argument(argument.buffer, argument.by_value, (1 + index) as u32)?;
+        }
+        let n_arguments = interface.arguments().len();
+        for (index, callback) in interface.callbacks().iter().enumerate() {
+            let function = f.parameter((1 + n_arguments + index) as u32)?.into_pointer_value();
+            let missing = f.builder.build_is_null(function, "")?;
+            f.fail_if(
+                missing,
+                Status::InvalidArgument,
+                &format!("the callback `{}` is NULL", callback.name),
+            )?;
+            f.builder.build_store(f.callback_field(index)?, function)?;
         }
         f.refuse_overlaps()?;
         let queues = f.receive_queues()?;
@@ -306,6 +322,7 @@ impl<'ctx> Emitter<'ctx> {
         for argument in interface.arguments() {
             parameters.push(self.argument_type(argument)?.into());
         }
+        parameters.extend(interface.callbacks().iter().map(|_| BasicMetadataTypeEnum::from(self.pointer())));
         let value = self.exported(interface, EntryPoint::OneShot, Some(self.i32().into()), &parameters);
         let f = Function::new(self, value, self.null())?;
         let slot = f.slot(self.pointer(), "handle")?;
@@ -315,13 +332,30 @@ impl<'ctx> Emitter<'ctx> {
         f.exit_if(failed)?;
         let handle = f.load_pointer(slot)?;
         let mut arguments: Vec<BasicMetadataValueEnum<'ctx>> = vec![handle.into()];
-        for index in 0..interface.arguments().len() as u32 {
+        for index in 0..(interface.arguments().len() + interface.callbacks().len()) as u32 {
             arguments.push(f.parameter(index)?.into());
         }
         let status = f.call(run, &arguments)?;
         f.builder.build_store(f.status, status)?;
         f.perform(destroy, &[handle.into()])?;
         f.finish(Returns::Status)
+    }
+
+    /// `NAME_stop(handle, message)`.
+    fn stop_function(&self, interface: &Interface) -> Emit<()> {
+        let pointer = self.pointer();
+        let value = self.exported(interface, EntryPoint::Stop, None, &[pointer.into(), pointer.into()]);
+        let f = Function::new(self, value, self.null())?;
+        f.handle.set(f.parameter(0)?.into_pointer_value());
+        let given = f.builder.build_is_not_null(f.handle.get(), "")?;
+        f.when(given, || {
+            let message = f.parameter(1)?.into_pointer_value();
+            let missing = f.builder.build_is_null(message, "")?;
+            let default = self.text(Status::Stopped.message());
+            let text = f.builder.build_select(missing, default, message, "")?.into_pointer_value();
+            f.set_error(text, self.i32().const_int(Status::Stopped.code() as u64, false))
+        })?;
+        f.finish(Returns::Nothing)
     }
 
     /// `NAME__invoke(handle, pointers to arguments)`.
@@ -344,6 +378,10 @@ impl<'ctx> Emitter<'ctx> {
             } else {
                 f.builder.build_load(self.argument_type(argument)?, entry, &argument.name)?.into()
             });
+        }
+        for index in 0..interface.callbacks().len() {
+            let entry = self.constant((interface.arguments().len() + index) as i64);
+            arguments.push(f.load_pointer(f.address(pointer, list, entry)?)?.into());
         }
         let status = f.call(run, &arguments)?;
         f.builder.build_store(f.status, status)?;
@@ -391,6 +429,13 @@ impl<'ctx> Function<'_, 'ctx> {
     /// Position of the status in the handle.
     pub(super) fn status_address(&self) -> Emit<PointerValue<'ctx>> {
         self.handle_field(STATUS)
+    }
+
+    /// Position of the address of a callback in the handle.
+    pub(super) fn callback_field(&self, index: usize) -> Emit<PointerValue<'ctx>> {
+        let plan = self.emitter.plan;
+        let behind = plan.callbacks.len() - index + usize::from(plan.profile.is_some());
+        self.handle_field(self.emitter.handle_type().count_fields() - behind as u32)
     }
 
     /// Position of the measurements in the handle; the last field of handles with measurements.

@@ -1,15 +1,19 @@
 //! Calls of C functions.
 
 use inkwell::attributes::AttributeLoc;
-use inkwell::types::{BasicMetadataTypeEnum, BasicTypeEnum};
-use inkwell::values::BasicMetadataValueEnum;
+use inkwell::types::{BasicMetadataTypeEnum, BasicType, BasicTypeEnum};
+use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum};
 use sdfg::dtype::{ElementType, ScalarKind, ScalarType};
 
 use super::emitter::Emit;
 use super::error::LlvmError;
 use super::function::Function;
 use super::value::{Lane, Lanes};
-use crate::plan::{ExternalArgument, ExternalCompute};
+use crate::plan::{ExternalArgument, ExternalCompute, Location};
+
+/// Arguments of a call: their values, their types, and the extensions of narrow integers.
+type Passed<'c, 'ctx> =
+    (&'c [BasicMetadataValueEnum<'ctx>], &'c [BasicMetadataTypeEnum<'ctx>], &'c [Option<&'static str>]);
 
 impl<'ctx> Function<'_, 'ctx> {
     pub(super) fn external(&self, call: &ExternalCompute) -> Emit<()> {
@@ -45,6 +49,9 @@ impl<'ctx> Function<'_, 'ctx> {
             None => None,
             Some((element, _)) => Some(self.passed_type(call, Some(*element))?),
         };
+        if let Some(callback) = call.callback {
+            return self.call_back(call, callback, (&values, &types, &extensions), result);
+        }
         let function = self.emitter.declare(&call.symbol, result, &types);
         if function.get_type().get_param_types() != types {
             return Err(LlvmError::Unsupported {
@@ -61,14 +68,52 @@ impl<'ctx> Function<'_, 'ctx> {
             return self.perform(function, &values);
         };
         let returned = self.call(function, &values)?;
+        self.store_returned(*element, location, returned)
+    }
+
+    /// Calls a function that the caller passed, which may end the run.
+    fn call_back(
+        &self,
+        call: &ExternalCompute,
+        callback: usize,
+        (values, types, extensions): Passed<'_, 'ctx>,
+        result: Option<BasicTypeEnum<'ctx>>,
+    ) -> Emit<()> {
+        let ty = match result {
+            Some(result) => result.fn_type(types, false),
+            None => self.emitter.context.void_type().fn_type(types, false),
+        };
+        let function = self.load_pointer(self.callback_field(callback)?)?;
+        let site = self.builder.build_indirect_call(ty, function, values, "")?;
+        for (index, extension) in extensions.iter().enumerate() {
+            if let Some(extension) = extension {
+                let kind = inkwell::attributes::Attribute::get_named_enum_kind_id(extension);
+                let attribute = self.emitter.context.create_enum_attribute(kind, 0);
+                site.add_attribute(AttributeLoc::Param(index as u32), attribute);
+            }
+        }
+        self.fail_as_others_did()?;
+        match (&call.result, site.try_as_basic_value().basic()) {
+            (Some((element, location)), Some(returned)) => self.store_returned(*element, location, returned),
+            (Some(_) | None, _) => Ok(()),
+        }
+    }
+
+    /// Stores a value that C returned.
+    fn store_returned(
+        &self,
+        element: ElementType,
+        location: &Location,
+        returned: BasicValueEnum<'ctx>,
+    ) -> Emit<()> {
         let ty = element.lane();
         let lane = match returned {
-            inkwell::values::BasicValueEnum::IntValue(v) if ty == ScalarType::Bool => {
+            BasicValueEnum::IntValue(v) if ty == ScalarType::Bool => {
                 let zero = v.get_type().const_zero();
                 Lane::Int(self.compare(inkwell::IntPredicate::NE, v, zero)?)
             }
-            inkwell::values::BasicValueEnum::IntValue(v) => Lane::Int(v),
-            inkwell::values::BasicValueEnum::FloatValue(v) => Lane::Float(v),
+            BasicValueEnum::IntValue(v) => Lane::Int(v),
+            BasicValueEnum::FloatValue(v) => Lane::Float(v),
             _ => return Err(self.emitter.defect("a C function returns an integer or a float")),
         };
         self.store(&self.place(location)?, &Lanes::scalar(ty, lane))

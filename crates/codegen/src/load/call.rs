@@ -1,6 +1,7 @@
 //! One call of a program: arguments by name, and all checks before the jump.
 
 use std::collections::BTreeMap;
+use std::ffi::c_void;
 use std::num::NonZeroU32;
 
 use sdfg::dtype::{ElementType, ScalarType};
@@ -40,6 +41,15 @@ impl Value<'_> {
     }
 }
 
+/// The address of a function that a program calls.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FunctionAddress(pub(super) *const c_void);
+
+// SAFETY: code has no ties to a thread; whoever runs a call vouches for what the function does.
+unsafe impl Send for FunctionAddress {}
+// SAFETY: as above.
+unsafe impl Sync for FunctionAddress {}
+
 /// A call that is being prepared.
 ///
 /// Symbols that are an extent of a given array need not be given. Errors wait for [`Call::run_checked`] or [`Call::run`].
@@ -56,12 +66,13 @@ impl Value<'_> {
 pub struct Call<'lib, 'data> {
     library: &'lib Library,
     values: Vec<(String, Value<'data>)>,
+    callbacks: BTreeMap<String, FunctionAddress>,
     threads: i32,
 }
 
 impl<'lib, 'data> Call<'lib, 'data> {
     pub(super) fn new(library: &'lib Library) -> Self {
-        Call { library, values: Vec::new(), threads: 0 }
+        Call { library, values: Vec::new(), callbacks: BTreeMap::new(), threads: 0 }
     }
 
     /// Runs parallel regions with this many threads.
@@ -119,6 +130,12 @@ impl<'lib, 'data> Call<'lib, 'data> {
         }
     }
 
+    /// A function for a callback: the address of an `extern "C"` function with the type that the C header gives it.
+    pub fn callback(mut self, name: &str, function: *const c_void) -> Self {
+        self.callbacks.insert(name.to_owned(), FunctionAddress(function));
+        self
+    }
+
     /// The value of a symbol.
     pub fn symbol(mut self, name: &str, value: i64) -> Self {
         self.values.push((name.to_owned(), Value::Symbol(value)));
@@ -132,6 +149,7 @@ impl<'lib, 'data> Call<'lib, 'data> {
     /// - Every index, also one that data picks, is inside of its container.
     /// - What is read of transients was written before.
     /// - No two accesses that nothing orders touch one element, unless both only read or have one conflict resolution.
+    /// - Callbacks have the types of the C header, and access only the memory that their parameters name.
     /// - The functions of external tasklets have the parameters that their tasklets give them, and access only the memory that these name.
     /// - The processor has what the code was compiled for.
     ///
@@ -190,8 +208,23 @@ impl<'lib, 'data> Call<'lib, 'data> {
             });
         }
         let placements = self.placements(&order, &symbols)?;
+        let mut callbacks = Vec::new();
+        for callback in self.library.interface().callbacks() {
+            let given = self.callbacks.get(&callback.name).copied();
+            callbacks.push(given.ok_or_else(|| CallError::Missing { argument: callback.name.clone() })?);
+        }
+        let known =
+            |name: &String| self.library.interface().callbacks().iter().any(|known| known.name == *name);
+        if let Some(name) = self.callbacks.keys().find(|name| !known(name)) {
+            return Err(CallError::UnknownArgument {
+                program: self.library.interface().name().to_owned(),
+                argument: name.clone(),
+                known: self.library.interface().callbacks().iter().map(|known| known.name.clone()).collect(),
+            });
+        }
         let instance = self.library.take_instance(self.threads)?;
-        Ok(PreparedCall::new(self.library, instance, self.values, order, immediate, placements))
+        Ok(PreparedCall::new(self.library, instance, self.values, order, immediate, placements)
+            .with_callbacks(callbacks))
     }
 
     /// For each argument, where its elements go in a copy if it was given dense and the program takes it otherwise.

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use sdfg::dtype::ScalarType;
 
 use super::buffer::Bytes;
-use super::call::{Immediate, Value};
+use super::call::{FunctionAddress, Immediate, Value};
 use super::error::CallError;
 use super::library::{Instance, Library};
 use super::placement::Placement;
@@ -36,6 +36,8 @@ pub struct PreparedCall<'lib, 'data> {
     immediate: Vec<Immediate>,
     /// For each argument, where its elements go, if it was given dense and the program takes it otherwise.
     placements: Vec<Option<Placement>>,
+    /// The functions that the program calls, in the order of the interface.
+    callbacks: Vec<FunctionAddress>,
 }
 
 impl<'lib, 'data> PreparedCall<'lib, 'data> {
@@ -48,7 +50,14 @@ impl<'lib, 'data> PreparedCall<'lib, 'data> {
         immediate: Vec<Immediate>,
         placements: Vec<Option<Placement>>,
     ) -> Self {
-        PreparedCall { library, instance: Some(instance), values, order, immediate, placements }
+        let (instance, callbacks) = (Some(instance), Vec::new());
+        PreparedCall { library, instance, values, order, immediate, placements, callbacks }
+    }
+
+    /// The same with a function for each callback.
+    pub(super) fn with_callbacks(mut self, callbacks: Vec<FunctionAddress>) -> Self {
+        self.callbacks = callbacks;
+        self
     }
 
     /// Runs a program that cannot corrupt memory, as [`Call::run_checked`](super::Call::run_checked).
@@ -120,6 +129,7 @@ impl<'lib, 'data> PreparedCall<'lib, 'data> {
             });
             copies.push(copy);
         }
+        pointers.extend(self.callbacks.iter().map(|function| function.0.cast_mut()));
         // SAFETY: every pointer was checked to lead to as many elements of the right type as the interface says, and
         // to mutable memory where the program writes; all of it is borrowed or owned by `self`, or one of `copies` and `queues`,
         // whose elements do not move.

@@ -42,7 +42,8 @@ impl<'g> Lowering<'g> {
         let carrier = if waits {
             Carrier::Tasks
         } else {
-            self.carrier(frame, &consume.schedule, sets_outer_references(frame, graph, entry), label)?
+            let by_one = sets_outer_references(frame, graph, entry) || graph.calls_back_inside(entry);
+            self.carrier(frame, &consume.schedule, by_one, label)?
         };
         let timer = self.timer(TimerKind::Consume, &frame.at(label));
         let part = match carrier {

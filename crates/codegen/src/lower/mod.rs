@@ -12,6 +12,7 @@ mod arena;
 mod blocking;
 mod buffer_view;
 mod call_frame;
+mod callback;
 mod capability;
 mod captures;
 mod check;

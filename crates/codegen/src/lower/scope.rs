@@ -46,7 +46,9 @@ impl<'g> Lowering<'g> {
         node: &'g Node,
         map: &'g Map,
     ) -> Result<Vec<Statement>, LowerError> {
-        let by_one = map.params.is_empty() || sets_outer_references(frame, graph, entry);
+        let by_one = map.params.is_empty()
+            || sets_outer_references(frame, graph, entry)
+            || graph.calls_back_inside(entry);
         let mut carrier = if graph.has_blocking_iterations(frame, entry) {
             Carrier::Tasks
         } else {

@@ -9,7 +9,7 @@ use sdfg::symbolic::Expr;
 use sdfg::syntax::Expression;
 use sdfg::tasklet::{
     ConnectorId, ConnectorKind, Direction, Environment, ExternalArgument as TypedArgument, ExternalCall,
-    TypeError, TypedExpressionCode, typecheck, typecheck_external, typecheck_function,
+    ExternalOrigin, TypeError, TypedExpressionCode, typecheck, typecheck_external, typecheck_function,
 };
 
 use super::Lowering;
@@ -98,10 +98,14 @@ impl<'g> Lowering<'g> {
                 let others_checks = others.iter().filter_map(|(_, _, check)| check.clone());
                 statements.extend(checks.into_iter().flatten().chain(others_checks).map(Statement::Check));
                 let after = self.outputs_of_external(frame, &mut bindings, others, &node.label)?;
-                let call = self
+                let mut compute = self
                     .external(call, &connectors.environment, &bindings, &symbols, &node.label)
                     .map_err(|errors| LowerError::Types { errors, path: frame.at(&node.label) })?;
-                statements.push(call);
+                if call.origin == ExternalOrigin::Callback {
+                    let passed = (call, &connectors.environment, bindings.as_slice());
+                    compute.callback = Some(self.callback(frame, state, id, passed, &compute)?);
+                }
+                statements.push(Statement::External(compute));
                 statements.extend(after);
             }
         }
@@ -117,8 +121,8 @@ impl<'g> Lowering<'g> {
         bindings: &[Binding],
         symbols: &[Expr],
         label: &str,
-    ) -> Result<Statement, Vec<TypeError>> {
-        if !self.plan.externals.contains(&call.origin) {
+    ) -> Result<ExternalCompute, Vec<TypeError>> {
+        if call.origin != ExternalOrigin::Callback && !self.plan.externals.contains(&call.origin) {
             self.plan.externals.push(call.origin.clone());
         }
         let mut arguments = Vec::with_capacity(call.arguments.len());
@@ -144,7 +148,7 @@ impl<'g> Lowering<'g> {
             Some((connector.element, first_element(&bindings[id.index()])))
         });
         let (label, symbol) = (label.to_owned(), call.symbol.clone());
-        Ok(Statement::External(ExternalCompute { label, symbol, arguments, result }))
+        Ok(ExternalCompute { label, symbol, callback: None, arguments, result })
     }
 
     /// C functions only store: what is combined with old values or goes to several places is stored in a cell first.

@@ -76,6 +76,8 @@ pub struct ExternalCompute {
     pub label: String,
     /// Name of the C function.
     pub symbol: String,
+    /// Its position in [`Plan::callbacks`](super::Plan::callbacks) if the caller passes it.
+    pub callback: Option<usize>,
     /// Its arguments.
     pub arguments: Vec<ExternalArgument>,
     /// Destination of its result, with the result's type; without, it returns nothing.
@@ -205,6 +207,7 @@ impl ExternalCompute {
         let arguments = arguments.collect::<Vec<_>>().join(", ");
         let result = self.result.as_ref().map(|(_, result)| format!(" -> {}", to.location(result)));
         let (label, symbol, result) = (&self.label, &self.symbol, result.unwrap_or_default());
-        to.line(format_args!("external {label} {symbol}({arguments}){result}"))
+        let word = if self.callback.is_some() { "callback" } else { "external" };
+        to.line(format_args!("{word} {label} {symbol}({arguments}){result}"))
     }
 }

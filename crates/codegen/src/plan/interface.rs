@@ -55,6 +55,6 @@ impl Plan {
             kind: ArgumentKind::Symbol { ty: symbol.ty },
         });
         let interface = Interface::new(&self.name, containers.chain(symbols).collect())?;
-        Ok(interface.with_profile(self.profile.is_some()))
+        interface.with_profile(self.profile.is_some()).with_callbacks(self.callbacks.clone())
     }
 }

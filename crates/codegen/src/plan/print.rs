@@ -15,6 +15,7 @@ use super::program::Plan;
 use super::statement::Statement;
 use super::stream::Row;
 use super::write::{Realisation, Resolved};
+use crate::interface::{Callback, CallbackParameter};
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -56,6 +57,9 @@ impl fmt::Display for Plan {
         for slot in &self.slots {
             let names: Vec<&str> = slot.buffers.iter().map(|id| self.buffer(*id).name.as_str()).collect();
             writeln!(f, "  slot {}", names.join(", "))?;
+        }
+        for callback in &self.callbacks {
+            writeln!(f, "  callback {}{}", callback.name, signature(callback))?;
         }
         writeln!(f, "  threshold {}", self.threshold)?;
         let mut printer = Printer { plan: self, f, depth: 1 };
@@ -193,4 +197,24 @@ pub(super) fn resolved(write: &Resolved) -> String {
             format!(" {}{}{realisation}", resolution.name(), custom.unwrap_or_default())
         }
     }
+}
+
+/// `(f64, &i32 write [N] by [1]) -> f64`.
+fn signature(callback: &Callback) -> String {
+    let parameters: Vec<String> = callback
+        .parameters
+        .iter()
+        .map(|parameter| match parameter {
+            CallbackParameter::Value(ty) => ty.to_string(),
+            CallbackParameter::Memory { element, access, layout } => {
+                let list = |list: &[Expr]| list.iter().map(Expr::to_string).collect::<Vec<_>>().join(", ");
+                let layout = layout.as_ref().map_or(String::new(), |(extents, strides)| {
+                    format!(" [{}] by [{}]", list(extents), list(strides))
+                });
+                format!("&{element} {access}{layout}")
+            }
+        })
+        .collect();
+    let result = callback.result.map_or(String::new(), |ty| format!(" -> {ty}"));
+    format!("({}){result}", parameters.join(", "))
 }

@@ -14,6 +14,7 @@ use super::capture::Captures;
 use super::debug::DebugInfo;
 use super::profile::Profile;
 use super::statement::Statement;
+use crate::interface::Callback;
 
 /// A lowered program.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,6 +48,8 @@ pub struct Plan {
     pub threshold: u64,
     /// Sources of the functions of external tasklets, in order of first use, each once.
     pub externals: Vec<ExternalOrigin>,
+    /// Functions that the caller passes, in order of first use.
+    pub callbacks: Vec<Callback>,
     /// Timers; without, the code has none.
     pub profile: Option<Profile>,
     /// Source locations; without, the code has no debug information.
@@ -122,6 +125,7 @@ impl Plan {
             captures: Captures::default(),
             threshold: Plan::DEFAULT_THRESHOLD,
             externals: Vec::new(),
+            callbacks: Vec::new(),
             profile: None,
             debug: None,
         }

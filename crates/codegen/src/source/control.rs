@@ -342,6 +342,9 @@ impl Function<'_, '_> {
     // Calls of C functions.
 
     fn external(&mut self, call: &ExternalCompute) -> Print<()> {
+        if call.callback.is_some() {
+            return Err(unsupported("callbacks"));
+        }
         let (mut types, mut arguments) = (Vec::new(), Vec::new());
         for argument in &call.arguments {
             match argument {

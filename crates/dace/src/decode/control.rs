@@ -6,7 +6,9 @@ use sdfg::ir::Port;
 use sdfg::syntax::{Expression, ExpressionKind, StatementKind};
 
 use super::{ANYWHERE, Decoder};
-use crate::model::{Block, BlockKind, Edge, InterstateEdge, LoopRegion, Node, NodeKind, Region, State};
+use crate::model::{
+    Block, BlockKind, Edge, InterstateEdge, LoopRegion, Memlet, Node, NodeKind, Region, State,
+};
 use crate::report::{Code, Failed};
 use crate::wire::{List, Object, Path, Place, Value};
 
@@ -293,7 +295,24 @@ impl Decoder<'_> {
             }
         }
         state.edges.iter_mut().for_each(|edge| name_passage(&state.nodes, edge));
+        order_callbacks(&mut state);
         failed.map_or(Ok(state), Err)
+    }
+}
+
+/// Turns the scalar through which DaCe orders callbacks into edges that only order.
+fn order_callbacks(state: &mut State) {
+    let State { nodes, edges } = state;
+    for edge in edges {
+        if edge.src_connector.as_deref() == Some("__ostate") {
+            nodes.get_mut(edge.src).map(|node| node.outputs.shift_remove("__ostate"));
+        } else if edge.dst_connector.as_deref() == Some("__istate") {
+            nodes.get_mut(edge.dst).map(|node| node.inputs.shift_remove("__istate"));
+        } else {
+            continue;
+        }
+        (edge.src_connector, edge.dst_connector) = (None, None);
+        edge.memlet = Memlet::default();
     }
 }
 

@@ -99,7 +99,7 @@ impl Decoder<'_> {
             return vector.map_or_else(|| refuse("vector"), |element| Ok(Dtype::of(element)));
         }
         if kind == "callback" {
-            let message = "it is a function of Python, which cannot be called back: use operations that DaCe knows, or pass its results";
+            let message = "it is a function of Python, which is no value: only tasklets can call it";
             return Err(self.log.error(Code::ForeignCode, place, message));
         }
         let name = object.optional_text("name")?.unwrap_or(kind);

@@ -293,7 +293,15 @@ impl Decoder<'_> {
         place: &Place<'_>,
     ) -> Result<(Program, Vec<(String, String)>), Failed> {
         let program = self.program(attributes.required("sdfg")?, place.at("sdfg"))?;
-        let mapping = self.values(attributes, "symbol_mapping", place)?;
+        let mut mapping = self.values(attributes, "symbol_mapping", place)?;
+        // A callback has one name in the whole program.
+        let renamed = mapping.iter().find(|(name, value)| program.callbacks.contains(name) && name != value);
+        if let Some((name, value)) = renamed {
+            let message =
+                format!("the callback `{value}` is called `{name}` in the nested SDFG: give it one name");
+            return Err(self.log.error(Code::ForeignCode, &place.at("symbol_mapping"), message));
+        }
+        mapping.retain(|(name, _)| !program.callbacks.contains(name));
         // A nested SDFG runs as the maps in it say.
         self.schedule(attributes)?;
         attributes.ignore(&["debuginfo"]);

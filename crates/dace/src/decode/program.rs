@@ -1,5 +1,7 @@
 //! Decodes one SDFG: containers, symbols, constants and control flow.
 
+use std::collections::BTreeSet;
+
 use indexmap::IndexMap;
 use sdfg::dtype::ScalarType;
 use sdfg::ir::FloatMode;
@@ -66,8 +68,13 @@ impl Decoder<'_> {
                 Err(error) => failed = Some(error),
             }
         }
-        let mut symbols = IndexMap::new();
+        let (mut symbols, mut callbacks) = (IndexMap::new(), BTreeSet::new());
         for (name, value) in attributes.pairs("symbols")? {
+            // Calls of it have its signature.
+            if value.get("type").and_then(Value::as_text) == Some("callback") {
+                callbacks.insert(name.to_owned());
+                continue;
+            }
             match self.dtype(value, &place.at("symbols").at(name)) {
                 Ok(found) => {
                     symbols.insert(name.to_owned(), found);
@@ -114,6 +121,7 @@ impl Decoder<'_> {
             containers,
             structures,
             symbols,
+            callbacks,
             initial: initial?,
             body: body?,
             globals: globals?,
@@ -157,10 +165,8 @@ impl Decoder<'_> {
                 }
             }
         }
-        for (name, _) in attributes.pairs("callback_mapping")? {
-            let message = format!("`{name}` is a callback into Python, which cannot be called");
-            result = Err(self.log.error(Code::ForeignCode, &place.at("callback_mapping"), message));
-        }
+        // Which function of Python each is, callers say.
+        attributes.ignore(&["callback_mapping"]);
         for property in ["_pgrids", "_subarrays", "_rdistrarrays"] {
             if !attributes.get(property).is_none_or(Value::is_empty) {
                 let message = "distributed containers are not supported";

@@ -90,6 +90,7 @@ fn program(
         containers,
         structures: Structures::default(),
         symbols: symbols?,
+        callbacks: BTreeSet::new(),
         initial: Vec::new(),
         body,
         globals: Vec::new(),

@@ -60,6 +60,15 @@ impl<'a> SdfgLowering<'a> {
                 }
                 NodeKind::Access(id)
             }
+            model::NodeKind::Tasklet { code, language, .. }
+                if let Some(call) = self.callback(node, code, language) =>
+            {
+                NodeKind::Tasklet(Tasklet {
+                    inputs: connectors(&node.inputs),
+                    outputs: connectors(&node.outputs),
+                    body: TaskletBody::External(call),
+                })
+            }
             model::NodeKind::Tasklet { code, language, .. } if self.is_foreign(node, code, language) => {
                 graph.foreign.push(at);
                 Self::foreign_tasklet(node)

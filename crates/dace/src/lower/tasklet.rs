@@ -10,13 +10,16 @@ use sdfg::symbolic::Symbol;
 use sdfg::syntax::{
     Expression, ExpressionKind, Index, Name, Statement, StatementKind, visit_block, visit_bound_names,
 };
-use sdfg::tasklet::{Code as TaskletCode, Dialect, Environment, TypeErrorKind, typecheck_expression};
+use sdfg::tasklet::{
+    Code as TaskletCode, Dialect, Environment, ExternalCall, ExternalOrigin, TypeErrorKind,
+    typecheck_expression,
+};
 
 use super::SdfgLowering;
 use super::state::{End, Graph};
 use crate::model::{self, DescriptorKind};
 use crate::report::{Code, Failed, Log};
-use crate::text::{CONVERSION, assignments, is_print, map_block, statements};
+use crate::text::{CONVERSION, assignments, expression, is_print, map_block, statements};
 
 /// DaCe's name for the number of elements that a consume scope with chunks took at a time; here it takes one.
 const CONSUMED: &str = "__dace_cons_numelems";
@@ -27,6 +30,26 @@ impl<'a> SdfgLowering<'a> {
         self.shared.options.allow_external
             && language == "CPP"
             && self.tasklet(node, code, language, &Log::default()).is_err()
+    }
+
+    /// The call of a function of the caller that is all that a tasklet does.
+    pub(super) fn callback(&self, node: &model::Node, code: &str, language: &str) -> Option<ExternalCall> {
+        if language != "Python" || self.program.callbacks.is_empty() {
+            return None;
+        }
+        let code = code.trim();
+        let (result, call) = match code.split_once('=') {
+            Some((result, call)) if node.outputs.contains_key(result.trim()) => (Some(result.trim()), call),
+            Some(_) | None => (None, code),
+        };
+        let parsed = expression(call, self.shared.structs, &node.path, &Log::default()).ok()?;
+        let ExpressionKind::Call { function, arguments } = parsed.kind else { return None };
+        self.program.callbacks.contains(&function.text).then(|| ExternalCall {
+            symbol: function.text,
+            arguments,
+            result: result.map(str::to_owned),
+            origin: ExternalOrigin::Callback,
+        })
     }
 
     /// The statements of a tasklet, with constants put in. What is wrong is told to `log`.

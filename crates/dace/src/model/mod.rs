@@ -9,6 +9,8 @@ mod dataflow;
 mod descriptor;
 mod structure;
 
+use std::collections::BTreeSet;
+
 use indexmap::IndexMap;
 
 pub(crate) use control::{Block, BlockKind, InterstateEdge, LoopRegion, Region};
@@ -34,6 +36,8 @@ pub(crate) struct Program {
     /// Structures, until their members become containers.
     pub(crate) structures: Structures,
     pub(crate) symbols: IndexMap<String, Dtype>,
+    /// Functions that the caller passes, as symbols of type `callback`.
+    pub(crate) callbacks: BTreeSet<String>,
     /// Symbols that C++ code sets when the program starts, with their values.
     pub(crate) initial: Vec<(String, Expression)>,
     pub(crate) body: Region,

@@ -42,6 +42,7 @@
 
 pub mod accesses;
 mod binding;
+pub mod callbacks;
 pub(crate) mod changed_parts;
 pub(crate) mod connectors;
 pub mod control_graph;

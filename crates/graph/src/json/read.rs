@@ -445,6 +445,7 @@ impl Reader {
                     schema::Origin::File(path) => ExternalOrigin::File(path.clone()),
                     schema::Origin::Source(text) => ExternalOrigin::Source(text.clone()),
                     schema::Origin::Cpp(text) => ExternalOrigin::Cpp(text.clone()),
+                    schema::Origin::Callback => ExternalOrigin::Callback,
                 },
             })),
         })?;

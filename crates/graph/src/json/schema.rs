@@ -255,6 +255,7 @@ pub(super) enum Origin {
     File(String),
     Source(String),
     Cpp(String),
+    Callback,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -215,6 +215,7 @@ fn tasklet(tasklet: &Tasklet) -> schema::Tasklet {
                 ExternalOrigin::File(path) => schema::Origin::File(path),
                 ExternalOrigin::Source(text) => schema::Origin::Source(text),
                 ExternalOrigin::Cpp(text) => schema::Origin::Cpp(text),
+                ExternalOrigin::Callback => schema::Origin::Callback,
             },
         }),
     };

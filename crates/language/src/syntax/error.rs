@@ -124,7 +124,7 @@ impl ParseError {
             ParseErrorKind::InvalidTarget => "compare with `==`, or assign to a name",
             ParseErrorKind::ExpectedBlock => "indent the statements of the block, or write `pass`",
             ParseErrorKind::UnknownExternalOrigin { .. } => {
-                "write `from library \"name\"`, `from file \"path\"`, `from source \"text\"` or `from cpp \"text\"`"
+                "write `from library \"name\"`, `from file \"path\"`, `from source \"text\"`, `from cpp \"text\"` or `from callback`"
             }
             ParseErrorKind::TextTooLong
             | ParseErrorKind::UnexpectedCharacter { .. }

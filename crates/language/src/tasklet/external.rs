@@ -2,7 +2,8 @@
 //!
 //! The text form is `external gemm(i32(101), A, B, C) from library "blas"`, or with a result
 //! `external r = dot(i32(N), x, y) from library "blas"`. The other origins are `from file "path.c"` and
-//! `from source "text"`, both in C, and `from cpp "text"`.
+//! `from source "text"`, both in C, `from cpp "text"`, and `from callback`: a function that the caller of the
+//! program passes.
 
 use std::fmt;
 
@@ -36,6 +37,8 @@ pub enum ExternalOrigin {
     Source(String),
     /// C++ source text, with functions that are `extern "C"`.
     Cpp(String),
+    /// The caller of the program, which passes the function as an argument of this name.
+    Callback,
 }
 
 impl ExternalCall {
@@ -70,6 +73,7 @@ impl ExternalCall {
             "file" => ExternalOrigin::File(cursor.expect_string()?),
             "source" => ExternalOrigin::Source(cursor.expect_string()?),
             "cpp" => ExternalOrigin::Cpp(cursor.expect_string()?),
+            "callback" => ExternalOrigin::Callback,
             _ => {
                 let kind = ParseErrorKind::UnknownExternalOrigin { word: word.text };
                 return Err(ParseError::new(word.span, kind));
@@ -94,6 +98,7 @@ impl fmt::Display for ExternalCall {
             ExternalOrigin::File(path) => ("file", path),
             ExternalOrigin::Source(text) => ("source", text),
             ExternalOrigin::Cpp(text) => ("cpp", text),
+            ExternalOrigin::Callback => return f.write_str(") from callback"),
         };
         write!(f, ") from {word} {}", quote(text))
     }
@@ -109,6 +114,7 @@ mod tests {
             "external cblas_dgemm(i32(101), 1.0, A, i32(K)) from library \"blas\"",
             "external r = dot(x) from source \"double dot(double *x) {\\n  return \\\"a\\\"[0] + *x;\\n}\"",
             "external f() from file \"lib/f.c\"",
+            "external r = note(x, i64(N)) from callback",
             "external f(i64(N)) from cpp \"extern \\\"C\\\" void f(long n) {}\"",
         ] {
             let call = ExternalCall::parse(&mut Cursor::new(text, 0)).unwrap();

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sdfg::analysis::callbacks::scope_calls_back;
 use sdfg::analysis::symbols::bound_symbols;
-use sdfg::analysis::{Use, consumed_by};
+use sdfg::analysis::{ScopeTree, Use, consumed_by};
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{
     Access, ContainerId, ContainerKind, EdgeId, Flow, Lifetime, Map, Memlet, NodeId, NodeKind, State, Volume,
@@ -63,6 +64,7 @@ impl Transformation for MapFusion {
     fn check(&self, site: &Site<'_>) -> Result<Evidence, Refusal> {
         let pair = Pair::of(site)?;
         pair.check_ranges(site)?;
+        pair.check_callbacks(site)?;
         let mut evidence = Evidence::default();
         pair.check_transient(site, &mut evidence)?;
         pair.check_others(site)?;
@@ -147,6 +149,18 @@ impl Pair {
             (NodeKind::MapEntry(first), NodeKind::MapEntry(second)) => Ok((first, second)),
             _ => Err(Refusal::structure(site.label(0), "is the exit of no map")),
         }
+    }
+
+    /// The calls of the first map come before those of the second one.
+    fn check_callbacks(&self, site: &Site<'_>) -> Result<(), Refusal> {
+        let tree = ScopeTree::of(site.state());
+        if [self.entry, self.second].into_iter().all(|entry| scope_calls_back(site.state(), &tree, entry)) {
+            return Err(Refusal::structure(
+                site.label(2),
+                "calls functions of the caller, as the first map does",
+            ));
+        }
+        Ok(())
     }
 
     /// Both maps have the same ranges, in names of the first.

@@ -1,6 +1,8 @@
 //! [`StateFusion`].
 
+use sdfg::analysis::callbacks::state_calls_back;
 use sdfg::edit::{EditError, Editor};
+use sdfg::ir::BlockKind;
 use serde::{Deserialize, Serialize};
 
 use super::{anchored, described};
@@ -53,6 +55,16 @@ impl Transformation for StateFusion {
         let into = region.transitions.iter().filter(|id| site.sdfg.transition(**id).dst == second);
         if into.count() > 1 || region.start == Some(second) {
             return Err(Refusal::structure(label(second), "is reached in other ways, too"));
+        }
+        let calls = |block| {
+            let kind = &site.sdfg.block(block).kind;
+            matches!(kind, BlockKind::State(state) if state_calls_back(site.sdfg.state(*state)))
+        };
+        if [first, second].into_iter().all(calls) {
+            return Err(Refusal::structure(
+                label(second),
+                "calls functions of the caller after the first state did",
+            ));
         }
         Ok(Evidence::of_structure())
     }

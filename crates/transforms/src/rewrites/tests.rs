@@ -166,3 +166,49 @@ fn a_chain_is_replayed_after_a_tasklet_was_edited() {
     let error = chain.replay(other, &crate::Registry::standard()).expect_err("another label").to_string();
     assert!(error.starts_with("step 1 (MapFusion): the program `p` has no `p/s/add`"), "{error}");
 }
+
+/// Two states that call functions of the caller, of which only one may wait for data.
+const CALLBACKS: &str = "sdfg p {
+  array A: f64[4]
+  array B: f64[4]
+  transient array T: f64[4]
+
+  state one {
+    access A
+    tasklet t (a) -> () external seen(a) from callback
+    A -> t.a
+  }
+  state two {
+    access B
+    tasklet t (b) -> () external seen(b) from callback
+    B -> t.b
+  }
+}
+";
+
+#[test]
+fn calls_of_the_callers_functions_keep_their_order() {
+    let fusion = || StateFusion::default().at("one");
+    let message = after(CALLBACKS, fusion()).expect_err("a refusal").to_string();
+    assert!(message.contains("calls functions of the caller after the first state did"), "{message}");
+    let plain = CALLBACKS.replace("external seen(b) from callback", "{ pass }");
+    after(&plain, fusion()).expect("a fusion");
+    let calling = two_maps("k").replace("{ y = x + 1 }", "external y = seen(x) from callback");
+    let both = calling.replace("{ y = 2 * x }", "external y = seen(x) from callback");
+    assert_ne!(both, calling);
+    after(&calling, MapFusion::of("add", "scale")).expect("a fusion");
+    let message = after(&both, MapFusion::of("add", "scale")).expect_err("a refusal").to_string();
+    assert!(message.contains("calls functions of the caller, as the first map does"), "{message}");
+}
+
+/// The result of a call that nobody reads may be left out, the call may not.
+#[test]
+fn calls_of_the_callers_functions_are_kept() {
+    let text = CALLBACKS
+        .replace("-> () external seen(b)", "-> (t) external t = seen(b)")
+        .replace("    B -> t.b\n", "    B -> t.b: B[0]\n    access T\n    t.t -> T: T[0]\n");
+    let mut program = program(&text);
+    crate::simplify(&mut program, &crate::Registry::standard(), None);
+    let printed = sdfg::text::print(&program);
+    assert_eq!(printed.matches("from callback").count(), 2, "{printed}");
+}

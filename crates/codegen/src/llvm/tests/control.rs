@@ -190,12 +190,14 @@ fn external_functions_in_source_and_library() {
     let twice = ExternalCompute {
         label: "twice".to_owned(),
         symbol: "twice".to_owned(),
+        callback: None,
         arguments: vec![ExternalArgument::Pointer(at(out, Expr::zero())), value("i8(-3)")],
         result: Some((ScalarType::F64.into(), at(out, Expr::int(2)))),
     };
     let length = ExternalCompute {
         label: "hypot".to_owned(),
         symbol: "hypot".to_owned(),
+        callback: None,
         arguments: vec![value("3.0"), value("4.0")],
         result: Some((ScalarType::F64.into(), at(out, Expr::zero()))),
     };

@@ -18,7 +18,7 @@ use crate::ir::{
 };
 
 /// Constructs that are no element of an `ALL` list.
-const CONSTRUCTS: [&str; 106] = [
+const CONSTRUCTS: [&str; 107] = [
     "symbol",
     "container scalar",
     "container array",
@@ -80,6 +80,7 @@ const CONSTRUCTS: [&str; 106] = [
     "external file",
     "external source",
     "external cpp",
+    "external callback",
     "external result",
     "external arguments",
     "map parameters",
@@ -274,6 +275,7 @@ impl Seen {
                         ExternalOrigin::File(_) => "external file",
                         ExternalOrigin::Source(_) => "external source",
                         ExternalOrigin::Cpp(_) => "external cpp",
+                        ExternalOrigin::Callback => "external callback",
                     };
                     self.see(name);
                     self.when(call.result.is_some(), "external result", "");

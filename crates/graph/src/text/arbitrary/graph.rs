@@ -135,6 +135,7 @@ impl<'r, 'g> GraphBuilder<'r, 'g> {
                     ExternalOrigin::File("a \"b\"\\c.c".into()),
                     ExternalOrigin::Source("int f(void) {\n\treturn 1;\n}".into()),
                     ExternalOrigin::Cpp("extern \"C\" int f() { return 1; }".into()),
+                    ExternalOrigin::Callback,
                 ];
                 let call = ExternalCall {
                     symbol: "f".into(),
