@@ -6,7 +6,8 @@ use sdfg::analysis::dependence::{AccessMode, IteratedAccess, Iteration, Iteratio
 use sdfg::analysis::symbols::bound_symbols;
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{
-    BlockId, BlockKind, ContainerId, ContainerKind, Layout, Lifetime, NodeId, NodeKind, StateId, Transition,
+    BlockId, BlockKind, ContainerId, ContainerKind, Flow, Layout, Lifetime, NodeId, NodeKind, StateId,
+    Transition,
 };
 use sdfg::subset::Range;
 use sdfg::symbolic::{Expr, Symbol};
@@ -181,6 +182,16 @@ impl Parts {
                 waiting.extend(tree.children(Some(next)));
                 waiting.extend(graph.exit_of(next));
             }
+        }
+        let passes_by = |edge: &sdfg::ir::Edge| {
+            filling.contains(&edge.src)
+                && !filling.contains(&edge.dst)
+                && graph.node(edge.src).kind.container().is_none()
+                && !matches!(edge.memlet.flow, Flow::Order)
+        };
+        if let Some((_, edge)) = graph.edges().find(|(_, edge)| passes_by(edge)) {
+            let reason = format!("passes data to `{}` and not through `{name}`", graph.node(edge.dst).label);
+            return Err(Refusal::structure(&graph.node(edge.src).label, reason));
         }
         Ok(Parts { state_block, state, container: id, filling })
     }

@@ -144,6 +144,35 @@ fn other_bodies_have_no_buffer() {
     assert!(refuses(&twice, &of("T")).contains("one access node"), "{twice}");
 }
 
+/// A check that passes is followed by an edit that succeeds: what leads past the buffer cannot wait for the next iteration.
+#[test]
+fn data_that_passes_the_buffer_by_is_refused() {
+    let text = "sdfg p {
+  symbol N: i64
+  array A: f64[N]
+  array B: f64[N]
+  transient scalar T: f64
+  for rows: i = 0:N {
+    state s {
+      access A
+      access T
+      access B
+      tasklet t (x) -> (y, z: f64) {
+        y = 2 * x
+        z = 3 * x
+      }
+      tasklet g (x, w: f64) -> (o) { o = x + w }
+      A -> t.x: A[i]
+      t.y -> T: T
+      t.z -> g.w
+      T -> g.x: T
+      g.o -> B: B[i]
+    }
+  }
+}";
+    assert!(refuses(text, &of("T")).contains("passes data to `g`"));
+}
+
 /// A map whose iterations copy tiles becomes a pipeline: tiles, local storage, a loop, and two buffers.
 #[test]
 fn a_map_over_tiles_becomes_a_pipeline() {
