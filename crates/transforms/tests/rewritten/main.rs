@@ -8,4 +8,5 @@ mod local_stream;
 mod map_reduce_fusion;
 mod reduce_peeling;
 mod relayout;
+mod skewing;
 mod support;
