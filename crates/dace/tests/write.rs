@@ -442,3 +442,91 @@ fn order_behind_scopes_is_written_through_data() {
         assert!(order.contains("order ") && order.contains("-> n"), "{order}");
     }
 }
+
+/// An alias with the extents of what it names shows the elements of that; DaCe counts with the strides of the alias.
+const ALIASES: &str = "\
+sdfg aliases {
+  symbol N: i64
+  array A: f64[N, N]
+  array B: f64[3, 3]
+  array C: f64[2, 2]
+  array D: f64[N]
+  array E: f64[2]
+  view square: f64[N, N] strides(1, N)
+  view part: f64[2, 2]
+  view column: f64[N]
+  view every: f64[2]
+  view transposed: f64[2, 2] strides(1, N)
+
+  state s {
+    access A
+    access square
+    access part
+    access column
+    access every
+    access transposed
+    access B
+    access C
+    access D
+    access E
+    bind A -> square: A[0:N, 0:N]
+    square -> B: square[0:3, 0:3] -> B[0:3, 0:3]
+    bind A -> part: A[1:3, 1:3]
+    bind A -> transposed: A[0, 0]
+    map m [i = 0:2, j = 0:2] {
+      tasklet t (x, y) -> (o) { o = x + 100 * y }
+      m.part -> t.x: part[i, j]
+      m.transposed -> t.y: transposed[i, j]
+      t.o -> m.C: C[i, j]
+    }
+    part -> m.part
+    transposed -> m.transposed
+    m.C -> C
+    bind A -> column: A[0:N, 2]
+    column -> D
+    access D2 = D
+    bind D2 -> every: D[0:3:2]
+    order D -> D2
+    every -> E
+  }
+}
+";
+
+/// The values of the results, interpreted.
+fn values_of(sdfg: &Sdfg) -> Vec<Vec<f64>> {
+    let program = validate(sdfg.clone()).unwrap_or_else(|rejected| panic!("{rejected}"));
+    let numbers: Vec<f64> = (0..9).map(f64::from).collect();
+    let mut arguments = Arguments::new().with("A", Tensor::new(&[3, 3], &numbers).unwrap());
+    for (name, shape) in [("B", &[3, 3][..]), ("C", &[2, 2]), ("D", &[3]), ("E", &[2])] {
+        let zeros = vec![0.0; usize::try_from(shape.iter().product::<i64>()).unwrap()];
+        arguments.set(name, Tensor::new(shape, &zeros).unwrap());
+    }
+    Interpreter::new(&program).unwrap().run(&mut arguments, &sdfg::interpret::Options::default()).unwrap();
+    ["B", "C", "D", "E"].map(|name| arguments.get(name).unwrap().to_vec::<f64>().unwrap()).into()
+}
+
+#[test]
+fn aliases_have_the_strides_of_what_they_name() {
+    let sdfg = parse("aliases.sdft", ALIASES).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let expected = values_of(&sdfg);
+    let numbers = |numbers: [i32; 4]| numbers.map(f64::from).to_vec();
+    assert_eq!(expected[0], (0..9).map(f64::from).collect::<Vec<_>>());
+    assert_eq!(expected[1], numbers([4, 305, 107, 408]));
+    assert_eq!(expected[2..], [vec![2.0, 5.0, 8.0], vec![2.0, 8.0]]);
+    let bytes = write(&sdfg, Form::Plain).unwrap_or_else(|refused| panic!("{}", refused.report));
+    let document: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+    let strides = |name: &str| document["attributes"]["_arrays"][name]["attributes"]["strides"].to_string();
+    assert_eq!(strides("square"), "[\"N\",\"1\"]");
+    assert_eq!(strides("part"), "[\"N\",\"1\"]");
+    assert_eq!(strides("column"), "[\"N\"]");
+    assert_eq!(strides("every"), "[\"2\"]");
+    assert_eq!(strides("transposed"), "[\"1\",\"N\"]");
+    assert_eq!(values_of(&read_again("aliases", &bytes)), expected);
+    // In another state the column is a row.
+    let row = "state t {\n access A\n access column\n access D\n bind A -> column: A[1, 0:N]\n column -> D\n }\n}\n";
+    let both = format!("{}{row}", ALIASES.trim_end().trim_end_matches('}'));
+    let sdfg = parse("aliases.sdft", &both).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let refused = write(&sdfg, Form::Plain).unwrap_err();
+    let told = format!("{:?}", refused.report.errors().next().unwrap());
+    assert!(told.contains("column") && told.contains("different strides"), "{told}");
+}

@@ -90,8 +90,8 @@ impl SdfgLifting<'_> {
         let (kind, layout) = match &container.kind {
             ContainerKind::Scalar => (DescriptorKind::Scalar, Layout::packed(vec![Expr::one()])),
             ContainerKind::Array(layout) => (DescriptorKind::Array, layout.clone()),
-            ContainerKind::View(layout) => (DescriptorKind::View, layout.clone()),
-            ContainerKind::Reference(layout) => (DescriptorKind::Reference, layout.clone()),
+            ContainerKind::View(layout) => (DescriptorKind::View, self.shown(id, layout)?),
+            ContainerKind::Reference(layout) => (DescriptorKind::Reference, self.shown(id, layout)?),
             ContainerKind::Stream { capacity: Some(_), .. } => {
                 return refuse("DaCe's queues have no bound on CPUs; leave out the capacity".to_owned());
             }

@@ -4,6 +4,7 @@
 //! its own conditional blocks back. A program that DaCe cannot express is an error with a path. The writer
 //! never omits or changes a construct silently.
 
+mod alias;
 mod code;
 mod constants;
 mod container;
