@@ -10,7 +10,7 @@ use sdfg::ir::{
     Access, ContainerId, ContainerKind, EdgeId, Flow, Lifetime, Map, Memlet, NodeId, NodeKind, State, Volume,
 };
 use sdfg::subset::{Range, Subset};
-use sdfg::symbolic::{Expr, Symbol};
+use sdfg::symbolic::{Assumptions, Expr, Sign, Symbol};
 use serde::{Deserialize, Serialize};
 
 use super::{anchored, described, nested_maps};
@@ -20,9 +20,10 @@ use crate::pattern::{NodeClass, Pattern};
 /// Joins two maps of the same range, of which the second reads from a transient what the first writes. The transient becomes a
 /// scalar of the iteration.
 ///
-/// It applies if iteration `i` of the second map reads only the element that iteration `i` of the first one writes, if nothing
-/// else uses the transient, and if the maps share no other container that one of them writes: iterations of the two then
-/// depend on each other through that element alone.
+/// It applies if the ranges are proved to be the same, iteration `i` of the second map reads only the element that iteration `i` of
+/// the first one writes, nothing else uses the transient, and the maps share no other container that one of them writes:
+/// iterations of the two then depend on each other through that element alone. Conditions around the state, and assumptions,
+/// count for these proofs.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MapFusion {}
@@ -63,9 +64,9 @@ impl Transformation for MapFusion {
 
     fn check(&self, site: &Site<'_>) -> Result<Evidence, Refusal> {
         let pair = Pair::of(site)?;
-        pair.check_ranges(site)?;
-        pair.check_callbacks(site)?;
         let mut evidence = Evidence::default();
+        pair.check_ranges(site, &mut evidence)?;
+        pair.check_callbacks(site)?;
         pair.check_transient(site, &mut evidence)?;
         pair.check_others(site)?;
         nested_maps::no_declared_memlets(site, &[pair.entry, pair.second])?;
@@ -116,6 +117,32 @@ impl Transformation for MapFusion {
     }
 }
 
+/// Whether two subsets are proved to have the same bounds. What is not evident is noted.
+fn are_equal(
+    (one, other): (&Subset, &Subset),
+    about: &str,
+    known: &dyn Fn() -> Assumptions,
+    evidence: &mut Evidence,
+) -> bool {
+    if one == other {
+        return true;
+    }
+    let known = known();
+    let ends =
+        |range: &Range| [range.begin.clone(), range.end.clone(), range.step.clone(), range.tile.clone()];
+    let mut pairs = one.0.iter().flat_map(ends).zip(other.0.iter().flat_map(ends));
+    one.rank() == other.rank()
+        && pairs.all(|(a, b)| {
+            if a != b && (&a - &b).sign(&known) != Sign::Zero {
+                return false;
+            }
+            if a != b {
+                evidence.note(about, Claim::Equal(a, b));
+            }
+            true
+        })
+}
+
 /// The parameters of a map by those of another one.
 fn renaming(from: &Map, to: &Map) -> BTreeMap<Symbol, Expr> {
     let pairs = from.params.iter().zip(&to.params);
@@ -164,7 +191,7 @@ impl Pair {
     }
 
     /// Both maps have the same ranges, in names of the first.
-    fn check_ranges(&self, site: &Site<'_>) -> Result<(), Refusal> {
+    fn check_ranges(&self, site: &Site<'_>, evidence: &mut Evidence) -> Result<(), Refusal> {
         let (first, second) = self.maps(site)?;
         let different = |reason: &str| Refusal::structure(site.label(2), reason);
         if first.params.len() != second.params.len() {
@@ -174,7 +201,8 @@ impl Pair {
             return Err(different("has another schedule"));
         }
         let renamed = second.ranges.substitute(&renaming(second, first));
-        if renamed != first.ranges {
+        let known = || site.known_in(site.scopes().scope_of(self.entry));
+        if !are_equal((&renamed, &first.ranges), site.label(2), &known, evidence) {
             return Err(different(&format!(
                 "has the range [{}], and the first map [{}]",
                 second.ranges, first.ranges
@@ -229,7 +257,8 @@ impl Pair {
                     ));
                 }
                 let renamed = read.subset().substitute(&names);
-                if renamed != *written.subset() {
+                let known = || site.known_in(Some(self.entry));
+                if !are_equal((&renamed, written.subset()), name, &known, evidence) {
                     return Err(Refusal::Conflict {
                         container: name.to_owned(),
                         first: format!("the write [{}]", written.subset()),

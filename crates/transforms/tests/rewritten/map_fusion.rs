@@ -1,0 +1,87 @@
+//! Maps that become one: by proofs, under assumptions, and by force.
+
+use sdfg::ir::Sdfg;
+use sdfg_transforms::rewrites::MapFusion;
+use sdfg_transforms::{Conditions, Pipeline};
+
+use super::support::{applies, difference, parsed, refuses_rightly};
+
+/// Two maps over a transient, of which the second has this range, reads this element and writes this container.
+fn program(range: &str, read: &str, target: &str) -> String {
+    format!(
+        "sdfg p {{
+  symbol N: i64
+  symbol M: i64
+  array A: f64[N + M + 2]
+  array B: f64[N + M + 2]
+  transient array T: f64[N + M + 2]
+  state s {{
+    access A
+    access T
+    access target = {target}
+    map m [i = 0:N + 1] {{
+      tasklet f (x) -> (y) {{ y = 2 * x + i }}
+      m.A -> f.x: A[i]
+      f.y -> m.T: T[i]
+    }}
+    map n [k = {range}] {{
+      tasklet g (x) -> (y) {{ y = x - 3 * k }}
+      n.T -> g.x: T[{read}]
+      g.y -> n.B: {target}[k + 1]
+    }}
+    A -> m.A
+    m.T -> T
+    T -> n.T
+    n.B -> target
+  }}
+}}"
+    )
+}
+
+fn guarded(program: &Sdfg, conditions: Conditions) -> Result<Sdfg, String> {
+    let mut pipeline = Pipeline::on(program.clone());
+    let step = MapFusion::of("p/s/m", "p/s/n").under(conditions);
+    pipeline.apply(step).map_err(|error| error.to_string())?;
+    Ok(pipeline.program().clone())
+}
+
+#[test]
+fn ranges_are_the_same_under_a_condition() {
+    let before = parsed(&program("0:M + 1", "k", "B"));
+    let refused = guarded(&before, Conditions::default()).expect_err("a refusal");
+    assert!(refused.contains("has the range [0:M + 1], and the first map [0:N + 1]"), "{refused}");
+    let other = guarded(&before, Conditions::assuming(["M <= N"])).expect_err("a refusal");
+    assert!(other.contains("has the range"), "{other}");
+    for conditions in [vec!["M == N"], vec!["M <= N", "N <= M"]] {
+        let assumed = guarded(&before, Conditions::assuming(conditions.clone())).expect("a fusion");
+        // Symbols have the same value in these runs.
+        assert!(difference(&before, &assumed).is_none());
+        let text = sdfg::text::print(&assumed);
+        assert!(text.matches("map ").count() == 1 && !text.contains("if "), "{text}");
+        let tested = guarded(&before, Conditions::guarded_by(conditions)).expect("a fusion");
+        assert!(difference(&before, &tested).is_none());
+        let text = sdfg::text::print(&tested);
+        assert!(text.matches("map ").count() == 3 && text.contains("if "), "{text}");
+    }
+}
+
+#[test]
+fn elements_are_the_same_under_a_condition() {
+    let before = parsed(&program("0:N + 1", "k + M - N", "B"));
+    let refused = guarded(&before, Conditions::default()).expect_err("a refusal");
+    assert!(refused.contains("are different elements"), "{refused}");
+    let tested = guarded(&before, Conditions::guarded_by(["M == N"])).expect("a fusion");
+    assert!(difference(&before, &tested).is_none());
+}
+
+#[test]
+fn other_elements_and_ranges_give_other_results() {
+    applies(&program("0:N + 1", "k", "B"), &MapFusion::default());
+    let different = refuses_rightly(&program("0:N + 1", "N - k", "B"), &MapFusion::default());
+    assert!(different.contains("are different elements"), "{different}");
+    let shorter = refuses_rightly(&program("0:N", "k", "B"), &MapFusion::default());
+    assert!(shorter.contains("has the range [0:N]"), "{shorter}");
+    // Iteration 1 of the first map reads what iteration 0 of the second one writes.
+    let overwritten = refuses_rightly(&program("0:N + 1", "k", "A"), &MapFusion::default());
+    assert!(overwritten.contains("`A` is written by one of the maps"), "{overwritten}");
+}
