@@ -1,6 +1,7 @@
 //! Reads programs from a file or the standard input, as text, JSON or a DaCe file, and validates them.
 
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 
@@ -9,7 +10,7 @@ use sdfg::ir::Sdfg;
 use sdfg::ir::structure::CallerStructure;
 use sdfg::validate::{Validated, validate};
 use sdfg::{json, text};
-use sdfg_dace::{Finding, Import, Refused};
+use sdfg_dace::{Code as FileCode, Finding, Import, Refused};
 
 use crate::failure::Failure;
 use crate::retarget::RetargetOption;
@@ -207,13 +208,30 @@ impl Source {
         found.into_iter().map(|finding| finding.pinpoint(&self.name, text)).collect()
     }
 
-    /// Findings about a file of DaCe's, each with the name of the file.
+    /// Findings about a file of DaCe's, each with the name of the file. Notes with the same text are one line, with their number.
     pub(crate) fn render_told(&self, told: &[Finding]) -> String {
-        let line = |finding: &Finding| {
-            let severity = if finding.is_error { "error" } else { "note" };
-            format!("{severity}[{}]: {}: {}: {}\n", finding.code, self.name, finding.path, finding.message)
-        };
-        told.iter().map(line).collect()
+        let mut left: BTreeMap<(FileCode, &str), usize> = BTreeMap::new();
+        let notes = || told.iter().filter(|finding| !finding.is_error);
+        notes().for_each(|note| *left.entry((note.code, &note.message)).or_default() += 1);
+        let mut text = String::new();
+        for finding in told {
+            let (severity, others) = match finding.is_error {
+                true => ("error", 0),
+                false => match left.remove(&(finding.code, finding.message.as_str())) {
+                    Some(count) => ("note", count - 1),
+                    None => continue,
+                },
+            };
+            let Finding { code, path, message, .. } = finding;
+            text.push_str(&format!("{severity}[{code}]: {}: {path}: {message}", self.name));
+            match others {
+                0 => {}
+                1 => text.push_str(" (and 1 other place)"),
+                _ => text.push_str(&format!(" (and {others} other places)")),
+            }
+            text.push('\n');
+        }
+        text
     }
 
     /// Findings with carets under the source.

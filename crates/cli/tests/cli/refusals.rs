@@ -648,3 +648,29 @@ const SHIFTED: &str = "sdfg shifted {
     m.A2 -> A2
   }
 }";
+
+/// A note about each of hundreds of nodes hides the ones that matter.
+#[test]
+fn notes_with_the_same_text_are_one_line() {
+    let bench = Bench::new();
+    let program = |copies: usize| {
+        let edges = ["A -> B\n", "B -> C\n"][..copies].concat();
+        let names = ["access A\n", "access B\n", "access C\n"][..=copies].concat();
+        format!(
+            "sdfg p {{\n array A: f64[4]\n array B: f64[4]\n array C: f64[4]\n state s {{\n {names}{edges} }}\n}}"
+        )
+    };
+    for (copies, places) in [(1, "(and 1 other place)"), (2, "(and 2 other places)")] {
+        bench.file("p.sdft", program(copies));
+        let written = bench.run(&["print", "p.sdft", "--format", "dace"]).stdout;
+        let noted = ["A", "B", "C"].iter().fold(written, |text, name| {
+            let node = format!("\"label\": \"{name}\",\n     \"attributes\": {{");
+            text.replace(&node, &format!("{node} \"access\": \"ReadWrite\", \"colour\": \"blue\","))
+        });
+        bench.file("p.sdfg", noted);
+        let checked = bench.run(&["check", "p.sdfg"]);
+        let lines: Vec<&str> = checked.stderr.lines().filter(|line| line.starts_with("note[D201]")).collect();
+        assert_eq!(lines.len(), 2, "{checked:?}");
+        assert!(lines.iter().all(|line| line.ends_with(places)), "{checked:?}");
+    }
+}
