@@ -338,7 +338,19 @@ impl DiamondTiling {
         counted.symbols_die(site)?;
         let steps = row(site, &counted)?;
         let reach = reach(site, &steps, evidence)?;
-        let levels = i64::try_from(steps.len()).ok().and_then(|states| states.checked_mul(self.steps));
+        let first = steps[0].range().clone();
+        let others = || steps.iter().skip(1).map(Step::range);
+        let begin = others().fold(first.begin, |least, range| Expr::min(&least, &range.begin));
+        let end = others().fold(first.end, |most, range| Expr::max(&most, &range.end));
+        let count = (&end - &begin).ceil_div(&Expr::int(self.width));
+        Ok((steps, Tiles { begin, count, reach }))
+    }
+}
+
+impl DiamondTiling {
+    /// Tiles of a kind touch no common element if they are wide enough.
+    fn check_width(&self, n_states: usize, reach: i64) -> Result<(), Refusal> {
+        let levels = i64::try_from(n_states).ok().and_then(|states| states.checked_mul(self.steps));
         let least = levels.and_then(|levels| reach.checked_mul(2)?.checked_mul(levels - 1));
         if least.is_none_or(|least| self.width < least) {
             let least = least.map_or("a number that does not fit".to_owned(), |least| least.to_string());
@@ -346,12 +358,7 @@ impl DiamondTiling {
                 format!("tiles of {} steps that reach {reach} are at least {least} wide", self.steps);
             return Err(Refusal::Parameter { parameter: "width", reason });
         }
-        let first = steps[0].range().clone();
-        let others = || steps.iter().skip(1).map(Step::range);
-        let begin = others().fold(first.begin, |least, range| Expr::min(&least, &range.begin));
-        let end = others().fold(first.end, |most, range| Expr::max(&most, &range.end));
-        let count = (&end - &begin).ceil_div(&Expr::int(self.width));
-        Ok((steps, Tiles { begin, count, reach }))
+        Ok(())
     }
 }
 
@@ -364,7 +371,8 @@ impl Transformation for DiamondTiling {
 
     fn check(&self, site: &Site<'_>) -> Result<Evidence, Refusal> {
         let mut evidence = Evidence::default();
-        self.tiles(site, &mut evidence)?;
+        let (steps, tiles) = self.tiles(site, &mut evidence)?;
+        self.check_width(steps.len(), tiles.reach)?;
         Ok(evidence)
     }
 

@@ -7,6 +7,7 @@ mod machines;
 mod scalars;
 mod stencils;
 
+use sdfg::edit::Editor;
 use sdfg::interpret::{Arguments, Interpreter, Options, Order};
 use sdfg::ir::Sdfg;
 use sdfg::tensor::Tensor;
@@ -65,6 +66,21 @@ pub(crate) fn applies(before: &Sdfg, transformation: &dyn Transformation) -> (Sd
     let problem = difference(before, &after, 5);
     assert!(problem.is_none(), "{problem:?}\n{text}");
     (after, text)
+}
+
+/// As [`refuses`]; the rewrite is wrong if it is forced: the program is invalid, or results differ for sizes from `least`.
+pub(crate) fn refuses_rightly(before: &Sdfg, transformation: &dyn Transformation, least: i64) -> String {
+    let found = first_match(before, transformation);
+    assert!(is_wrong(before, transformation, &found, least), "the forced rewrite is right");
+    refuses(before, transformation)
+}
+
+/// Whether the forced rewrite makes the program invalid, or gives other results for sizes from `least`.
+fn is_wrong(before: &Sdfg, transformation: &dyn Transformation, found: &Match, least: i64) -> bool {
+    let mut forced = before.clone();
+    let mut editor = Editor::new(&mut forced);
+    transformation.apply(&mut editor, found).unwrap_or_else(|error| panic!("cannot be forced: {error}"));
+    editor.commit().is_err() || difference(before, &forced, least).is_some()
 }
 
 /// The reason for which a transformation refuses the first match.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use sdfg_transforms::rewrites::DiamondTiling;
 use sdfg_transforms::{Claim, Pipeline};
 
-use super::{applies, parsed, program, refuses};
+use super::{applies, parsed, program, refuses, refuses_rightly};
 
 /// A state with a map over `range` from `from` to `to`, which reads at some offsets.
 fn sweep(label: &str, from: &str, to: &str, range: &str, offsets: &[i64]) -> String {
@@ -32,7 +32,7 @@ fn a_jacobi_sweep_in_one_dimension_is_tiled() {
         let (_, text) = applies(&jacobi, &tiled(steps, width));
         assert!(steps == 1 || text.contains(&format!("0:7:{steps}")), "{text}");
     }
-    let message = refuses(&jacobi, &tiled(3, 9));
+    let message = refuses_rightly(&jacobi, &tiled(3, 9), 5);
     assert!(message.contains("tiles of 3 steps that reach 1 are at least 10 wide"), "{message}");
     assert!(refuses(&jacobi, &tiled(0, 9)).contains("`steps`: it is not greater than 0"));
 }
