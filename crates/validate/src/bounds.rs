@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg_graph::analysis::{bound_alias, bound_dimensions, memlet_path};
 use sdfg_graph::diagnostic::{Code, Secondary};
-use sdfg_graph::ir::{Access, EdgeId, Flow, Memlet};
+use sdfg_graph::ir::{Access, EdgeId, Flow, Layout, Memlet};
 use sdfg_language::subset::{Range, Subset};
 use sdfg_language::symbolic::{Assumptions, Expr, Symbol};
 
@@ -40,6 +40,7 @@ pub(super) fn check(
         dimensions(site, id, access, frame, findings);
         if binds && findings.len() == before {
             alias_size(site, id, frame, findings);
+            idle_strides(site, id, frame, findings);
         }
     }
     if has_declared && moves && findings.len() == before {
@@ -101,6 +102,40 @@ fn moves_at(subset: &Subset, witness: &BTreeMap<Symbol, Expr>, frame: &ScopeCont
         !is_open(frame, &steps.free_symbols(), witness)
             && (at_witness == steps || at_witness.is_positive(&frame.assumptions).is_proved())
     })
+}
+
+/// An alias with the extents of what it names shows these elements: strides that lead elsewhere are likely a mistake.
+fn idle_strides(site: &Site<'_>, id: EdgeId, frame: &ScopeContext, findings: &mut Findings) {
+    let Some((alias, target)) = bound_alias(site.state, id) else { return };
+    let (alias, container) = (site.sdfg.container(alias), site.sdfg.container(target.container));
+    let [Some(own), Some(layout)] = [alias, container].map(|found| found.kind.layout()) else { return };
+    let subset = target.subset();
+    let packed = Layout::packed(own.shape.clone());
+    if own.strides == packed.strides || subset.rank() != layout.strides.len() {
+        return;
+    }
+    let Some(kept) = bound_dimensions(subset, own.shape.len()) else { return };
+    let mut places = kept.into_iter().map(|at| (&subset.0[at], &layout.strides[at])).zip(&own.shape);
+    if !places.clone().all(|((range, _), extent)| extent.le(&range.size(), &frame.assumptions).is_proved()) {
+        return;
+    }
+    let mut strides = own.strides.iter();
+    let is_same = places.all(|((range, outer), extent)| {
+        strides.next().is_some_and(|stride| extent.is_one() || *stride == outer * &range.step)
+    });
+    if is_same {
+        return;
+    }
+    let strides: Vec<String> = own.strides.iter().map(ToString::to_string).collect();
+    let (strides, name) = (strides.join(", "), &container.name);
+    let message = format!(
+        "the strides [{strides}] of `{}` do not count, as it has the extents of `{name}[{subset}]`",
+        alias.name
+    );
+    let first: Vec<String> = subset.0.iter().map(|range| range.begin.to_string()).collect();
+    let warning = site.edge_error(Code::IdleStrides, id, message).into_warning();
+    let help = format!("bind the first element, `{name}[{}]`, to count with them", first.join(", "));
+    findings.push(warning.suggest(help));
 }
 
 /// An alias with a shape of its own counts from the first element of what it is bound to, and ends before the memory does.

@@ -85,6 +85,7 @@ codes! {
     StreamUse = "V313" "a stream is used against its direction or by more than one element",
     BoundTiles = "V314" "elements in tiles get another name",
     BoundTwice = "V315" "one view is bound to different elements at the same time",
+    IdleStrides = "V316" "the strides of a view or reference do not count",
 
     UnknownName = "V401" "code uses a name that is neither connector, symbol nor local",
     CodeType = "V402" "code has a type error",

@@ -149,4 +149,16 @@ pub(super) const PAGES: &[Page] = &[
             good: include_str!("../../../filetests/explain/v315_right.sdft"),
         },
     },
+    Page {
+        code: Code::IdleStrides,
+        why: "A view with the extents of what it names shows these elements in their order, wherever they lie. \
+              Its own strides count only if it has other extents, or is bound to a single element. So a square is \
+              not transposed by the strides of a view of all of it.",
+        action: "Bind the first element to count from it with the strides of the view. Leave the strides out if the \
+                 elements are wanted as they are.",
+        example: Example::Programs {
+            bad: include_str!("../../../filetests/explain/v316_wrong.sdft"),
+            good: include_str!("../../../filetests/explain/v316_right.sdft"),
+        },
+    },
 ];
