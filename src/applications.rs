@@ -66,7 +66,7 @@ pub fn variants() -> Vec<Box<dyn Transformation>> {
         Box::new(LoopPeeling { count: 2 }),
         Box::new(DiamondTiling { steps: 2, width: 20 }),
         Box::new(InlineSdfg { serialize: true }),
-        Box::new(Relayout { order: Vec::new(), padding: Size::from(1) }),
+        Box::new(Relayout { order: Vec::new(), padding: Size::from(1), blocks: Vec::new() }),
         Box::new(MapSplit { count: Size::from(2), dimension: 1 }),
         Box::new(StripMining { dimension: 1, size: Size::from(2) }),
         Box::new(ExpandLibrary::by("sequential")),

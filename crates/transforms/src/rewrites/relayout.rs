@@ -1,8 +1,9 @@
 //! [`Relayout`].
 
-use sdfg::analysis::Use;
+use sdfg::analysis::{Use, is_leaf};
 use sdfg::edit::{EditError, Editor};
-use sdfg::ir::{ContainerId, ContainerKind, Flow, Layout, NodeId, NodeKind, State, TaskletBody};
+use sdfg::ir::{ContainerId, ContainerKind, Flow, Layout, NodeId, NodeKind, State, StateId, TaskletBody};
+use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::Expr;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +13,7 @@ use crate::engine::{
 };
 use crate::pattern::{NodeClass, Pattern};
 
-/// Puts the elements of a transient into another order in memory, or leaves room between rows.
+/// Puts the elements of a transient into another order in memory, leaves room between rows, or divides dimensions into blocks.
 ///
 /// Indices stay as they are: only the strides of the container change. `order` lists the dimensions from the one whose
 /// neighbours are furthest apart to the one whose neighbours adjoin, so that `[1, 0]` stores a matrix by columns. `padding` is
@@ -20,6 +21,9 @@ use crate::pattern::{NodeClass, Pattern};
 ///
 /// It applies to packed arrays that are transients and that no view, reference, nested SDFG, library node or external function
 /// sees: these have the strides, too. Everything else names elements by their indices.
+///
+/// `blocks` divides dimensions, and is a step of its own: `T[i, j]` with `blocks=[4, 4]` becomes `T[i // 4, j // 4, i % 4, j % 4]`, so
+/// that a block is one run of memory. All accesses name one index of a dimension with blocks.
 ///
 /// ```sdft
 /// sdfg before {
@@ -55,11 +59,13 @@ pub struct Relayout {
     pub order: Vec<usize>,
     /// Unused elements behind each run of the innermost dimension.
     pub padding: Size,
+    /// The size of blocks in each dimension, from the first; 0 leaves a dimension as it is.
+    pub blocks: Vec<Size>,
 }
 
 impl Default for Relayout {
     fn default() -> Self {
-        Relayout { order: Vec::new(), padding: Size::from(0) }
+        Relayout { order: Vec::new(), padding: Size::from(0), blocks: Vec::new() }
     }
 }
 
@@ -84,6 +90,12 @@ static METADATA: Metadata = Metadata {
             default: Some("0"),
             summary: "Unused elements behind each run of the innermost dimension.",
         },
+        Parameter {
+            name: "blocks",
+            ty: "list of integers or expressions",
+            default: Some("[]"),
+            summary: "The size of blocks in each dimension; 0 leaves a dimension as it is.",
+        },
     ],
 };
 
@@ -100,7 +112,25 @@ impl Relayout {
         (sorted == (0..rank).collect::<Vec<_>>()).then(|| self.order.clone())
     }
 
+    /// Blocks of these sizes.
+    pub fn in_blocks<S: Into<Size>>(blocks: impl IntoIterator<Item = S>) -> Self {
+        Relayout { blocks: blocks.into_iter().map(Into::into).collect(), ..Relayout::default() }
+    }
+
+    /// The size of the blocks of a dimension.
+    fn block(&self, dimension: usize) -> Option<&Expr> {
+        self.blocks.get(dimension).map(|Size(size)| size).filter(|size| !size.is_zero())
+    }
+
     fn layout(&self, layout: &Layout) -> Option<Layout> {
+        if !self.blocks.is_empty() {
+            let number = |(at, extent): (usize, &Expr)| {
+                self.block(at).map_or_else(|| extent.clone(), |size| extent.ceil_div(size))
+            };
+            let mut shape: Vec<Expr> = layout.shape.iter().enumerate().map(number).collect();
+            shape.extend((0..layout.shape.len()).filter_map(|at| self.block(at).cloned()));
+            return Some(Layout::packed(shape));
+        }
         let mut new = layout.clone();
         let mut distance = Expr::one();
         for (position, at) in self.order(layout.shape.len())?.into_iter().rev().enumerate() {
@@ -139,6 +169,7 @@ impl Transformation for Relayout {
         if new == *layout {
             return Err(Refusal::container(name, "has this layout already"));
         }
+        self.check_blocks(site, (id, layout.shape.len()))?;
         // The size is that of a container of the program.
         let Size(padding) = &self.padding;
         if let Some(symbol) =
@@ -174,7 +205,110 @@ impl Transformation for Relayout {
         let id = id.ok_or(EditError::NoNode(node))?;
         let layout = editor.sdfg().container(id).kind.layout().and_then(|layout| self.layout(layout));
         let layout = layout.ok_or(EditError::NoNode(node))?;
+        let states: Vec<StateId> = editor.sdfg().states().map(|(state, _)| state).collect();
+        for state in states.into_iter().filter(|_| !self.blocks.is_empty()) {
+            self.divide(editor, state, id, &layout.shape)?;
+        }
         editor.change_container(id, |container| container.kind = ContainerKind::Array(layout))
+    }
+}
+
+impl Relayout {
+    /// Refuses blocks of accesses that name more than one index of them, or whose sizes are not positive.
+    fn check_blocks(&self, site: &Site<'_>, (id, rank): (ContainerId, usize)) -> Result<(), Refusal> {
+        let wrong = |reason: String| Refusal::Parameter { parameter: "blocks", reason };
+        if self.blocks.is_empty() {
+            return Ok(());
+        }
+        if !self.order.is_empty() || !self.padding.0.is_zero() {
+            return Err(wrong("order and padding are those of another step".to_owned()));
+        }
+        if self.blocks.len() > rank {
+            return Err(wrong(format!("there are {} sizes, and {rank} dimensions", self.blocks.len())));
+        }
+        let name = &site.sdfg.container(id).name;
+        for size in (0..rank).filter_map(|at| self.block(at)) {
+            if let Some(symbol) =
+                size.free_symbols().into_iter().find(|symbol| site.sdfg.symbol_type(symbol).is_none())
+            {
+                return Err(wrong(format!("`{symbol}` is no symbol of the program")));
+            }
+            if !size.is_positive(&site.known_in(None)).is_proved() {
+                return Err(wrong(format!("it is not proved that {size} is greater than 0")));
+            }
+        }
+        for used in site.uses().of(id) {
+            let (state, edge) = match *used {
+                Use::Memlet(state, edge) => (site.sdfg.state(state), edge),
+                Use::Access(..) => continue,
+                Use::Condition(..) | Use::Block(_) | Use::Transition(_) => {
+                    let by = "a condition or an assignment".to_owned();
+                    return Err(Refusal::UsedElsewhere { container: name.clone(), by });
+                }
+            };
+            let found = state.edge(edge);
+            if let Some(node) = [found.src, found.dst]
+                .iter()
+                .find(|node| matches!(state.node(**node).kind, NodeKind::Reduce(_)))
+            {
+                let reason = format!("has axes that `{}` reduces", state.node(*node).label);
+                return Err(Refusal::container(name, reason));
+            }
+            if found.memlet.declared {
+                return Err(Refusal::container(name, "has a memlet whose subset is declared"));
+            }
+            let accesses = found.memlet.accesses().filter(|access| access.container == id);
+            let is_whole = |subset: &Subset| {
+                subset.0.iter().enumerate().any(|(at, range)| self.block(at).is_some() && !range.is_index())
+            };
+            for access in accesses.filter(|_| is_leaf(state, edge)) {
+                if is_whole(access.subset()) {
+                    let reason = format!("is accessed as `[{}]`, over several blocks", access.subset());
+                    return Err(Refusal::container(name, reason));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets the memlets of a state name blocks and the elements in them.
+    fn divide(
+        &self,
+        editor: &mut Editor<'_>,
+        state: StateId,
+        id: ContainerId,
+        shape: &[Expr],
+    ) -> Result<(), EditError> {
+        let graph = editor.state(state)?.clone();
+        for (edge, found) in graph.edges() {
+            let mut memlet = found.memlet.clone();
+            if memlet.accesses().all(|access| access.container != id) {
+                continue;
+            }
+            for access in memlet.accesses_mut().filter(|access| access.container == id) {
+                // Memlets outside of scopes are derived again.
+                let divided =
+                    if is_leaf(&graph, edge) { self.divided(access.subset()) } else { Subset::full(shape) };
+                *access.subset_mut() = divided;
+            }
+            editor.set_memlet(state, edge, memlet)?;
+        }
+        Ok(())
+    }
+
+    fn divided(&self, subset: &Subset) -> Subset {
+        let (mut blocks, mut inside) = (Vec::new(), Vec::new());
+        for (at, range) in subset.0.iter().enumerate() {
+            match self.block(at) {
+                Some(size) => {
+                    blocks.push(Range::index(range.begin.floor_div(size)));
+                    inside.push(Range::index(range.begin.modulo(size)));
+                }
+                None => blocks.push(range.clone()),
+            }
+        }
+        blocks.extend(inside);
+        Subset(blocks)
     }
 }
 

@@ -58,24 +58,33 @@ fn program(declared: &str, more: &str) -> String {
 fn every_order_and_padding_keeps_results() {
     for order in [[0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
         for padding in [Size::from(0), Size::from(3), Size(sdfg::symbolic::Expr::sym("N"))] {
-            let text = applies(&program("", ""), &Relayout { order: order.to_vec(), padding });
+            let text = applies(
+                &program("", ""),
+                &Relayout { order: order.to_vec(), padding, ..Relayout::default() },
+            );
             assert!(text.contains("strides("), "{text}");
         }
     }
-    let padded = applies(&program("", ""), &Relayout { order: vec![0, 1, 2], padding: Size::from(1) });
+    let padded = applies(
+        &program("", ""),
+        &Relayout { order: vec![0, 1, 2], padding: Size::from(1), ..Relayout::default() },
+    );
     assert!(padded.contains("strides(3*N + 3, 3, 1)") && padded.contains("size("), "{padded}");
 }
 
 #[test]
 fn orders_and_paddings_that_are_none_are_refused() {
     let by = |order: &[usize], padding: i64| {
-        refused(&program("", ""), &Relayout { order: order.to_vec(), padding: Size::from(padding) })
+        refused(
+            &program("", ""),
+            &Relayout { order: order.to_vec(), padding: Size::from(padding), ..Relayout::default() },
+        )
     };
     assert!(by(&[0, 1], 0).contains("no order"));
     assert!(by(&[0, 1, 1], 0).contains("no order"));
     assert!(by(&[0, 1, 2], 0).contains("already"));
     // Elements would share a place in memory.
-    let overlapping = Relayout { order: vec![2, 1, 0], padding: Size::from(-1) };
+    let overlapping = Relayout { order: vec![2, 1, 0], padding: Size::from(-1), ..Relayout::default() };
     assert!(refused(&program("", ""), &overlapping).contains("not negative"));
     let (before, mut forced) = (parsed(&program("", "")), parsed(&program("", "")));
     let mut editor = sdfg::edit::Editor::new(&mut forced);
@@ -95,4 +104,40 @@ fn views_of_the_transient_have_its_strides() {
     order B -> V";
     let text = program("view V: f64[N] strides(2*N + 2) size(2*N*N + 2*N)", more);
     assert!(refused(&text, &Relayout::default()).contains("has a view"));
+}
+
+#[test]
+fn blocks_keep_results() {
+    for blocks in [vec![2], vec![3, 2], vec![0, 4], vec![1, 1, 2], vec![100, 2, 0]] {
+        let text = applies(&program("", ""), &Relayout::in_blocks(blocks.clone()));
+        assert!(!text.contains("T: f64[N, N + 1, 2]"), "{text}");
+    }
+    let text = applies(&program("", ""), &Relayout::in_blocks([4, 2]));
+    assert!(text.contains("transient array T: f64[ceil_div(N, 4), N // 2 + 1, 2, 4, 2]"), "{text}");
+    assert!(text.contains("T[i // 4, ceil_div(j, 2), 0, i % 4, (j + 1) % 2]"), "{text}");
+}
+
+#[test]
+fn ranges_over_several_blocks_are_refused() {
+    let last = "  }
+  state last {
+    access T
+    access B
+    T -> B: T[0:N, 1, 0] -> B[0:N, 0]
+  }
+}";
+    let text = program("", "").replace("  }\n}", last);
+    assert!(refused(&text, &Relayout::in_blocks([2])).contains("over several blocks"));
+    // A copy of the range reads the first element of each block: it is cut off, or reads other elements.
+    let (before, mut forced) = (parsed(&text), parsed(&text));
+    let mut editor = sdfg::edit::Editor::new(&mut forced);
+    Relayout::in_blocks([2]).apply(&mut editor, &at_transient(&text)).expect("an edit");
+    assert!(
+        editor.commit().is_err() || difference(&before, &forced).is_some(),
+        "the forced rewrite is right"
+    );
+    // Other dimensions may have ranges.
+    assert!(applies(&text, &Relayout::in_blocks([0, 2])).contains("T[0:N, 0, 0, 1]"));
+    assert!(refused(&text, &Relayout::in_blocks([-2])).contains("greater than 0"));
+    assert!(refused(&text, &Relayout::in_blocks([1, 1, 1, 1])).contains("4 sizes"));
 }
