@@ -182,7 +182,9 @@ fn apart(
     known: &Assumptions,
 ) -> Result<(), Refusal> {
     // Elements at the positions of a view have others in the container that it names a part of.
-    let same_space = touches.windows(2).all(|pair| pair[0].access.container == pair[1].access.container);
+    // Ranges of tiles have no single range that contains just them.
+    let same_space = touches.windows(2).all(|pair| pair[0].access.container == pair[1].access.container)
+        && touches.iter().all(|touch| touch.access.subset().0.iter().all(|range| range.tile.is_one()));
     let meet = |first: &Touch<'_>, second: &Touch<'_>| {
         let mut ranges = first.access.subset().0.iter().zip(&second.access.subset().0);
         let writes = first.written.is_some() || second.written.is_some();

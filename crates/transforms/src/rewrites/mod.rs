@@ -33,12 +33,14 @@ mod map_split;
 mod map_tiling;
 mod map_to_for_loop;
 mod map_unroll;
+mod merge_reads;
 mod move_loop_into_map;
 mod nest_sdfg;
 mod nested_maps;
 mod raise_loops;
 mod reduce_peeling;
 mod redundant_array;
+mod redundant_read_slice;
 mod redundant_second_array;
 mod relayout;
 mod scalar_to_symbol;
@@ -52,6 +54,7 @@ mod symbol_propagation;
 #[cfg(test)]
 mod tests;
 mod trivial_map;
+mod trivial_tasklet;
 mod vectorization;
 
 pub use accumulate_transient::AccumulateTransient;
@@ -81,11 +84,13 @@ pub use map_split::MapSplit;
 pub use map_tiling::MapTiling;
 pub use map_to_for_loop::MapToForLoop;
 pub use map_unroll::MapUnroll;
+pub use merge_reads::MergeReads;
 pub use move_loop_into_map::MoveLoopIntoMap;
 pub use nest_sdfg::NestSdfg;
 pub use raise_loops::RaiseLoops;
 pub use reduce_peeling::ReducePeeling;
 pub use redundant_array::RedundantArray;
+pub use redundant_read_slice::RedundantReadSlice;
 pub use redundant_second_array::RedundantSecondArray;
 pub use relayout::Relayout;
 pub use scalar_to_symbol::ScalarToSymbol;
@@ -96,6 +101,7 @@ pub use state_fusion::StateFusion;
 pub use strip_mining::StripMining;
 pub use symbol_propagation::SymbolPropagation;
 pub use trivial_map::TrivialMapElimination;
+pub use trivial_tasklet::TrivialTaskletElimination;
 pub use vectorization::Vectorization;
 
 use crate::engine::Registry;
@@ -129,11 +135,13 @@ pub(crate) fn register(registry: &mut Registry) {
     registry.register::<MapTiling>();
     registry.register::<MapToForLoop>();
     registry.register::<MapUnroll>();
+    registry.register::<MergeReads>();
     registry.register::<MoveLoopIntoMap>();
     registry.register::<NestSdfg>();
     registry.register::<RaiseLoops>();
     registry.register::<ReducePeeling>();
     registry.register::<RedundantArray>();
+    registry.register::<RedundantReadSlice>();
     registry.register::<RedundantSecondArray>();
     registry.register::<ScalarToSymbol>();
     registry.register::<Relayout>();
@@ -143,6 +151,7 @@ pub(crate) fn register(registry: &mut Registry) {
     registry.register::<StripMining>();
     registry.register::<SymbolPropagation>();
     registry.register::<TrivialMapElimination>();
+    registry.register::<TrivialTaskletElimination>();
     registry.register::<Vectorization>();
 }
 

@@ -1,9 +1,10 @@
 //! [`RedundantArray`].
 
-use sdfg::analysis::{Footprint, Use};
+use sdfg::analysis::{Footprint, Use, node_leads_to};
 use sdfg::edit::{EditError, Editor};
-use sdfg::ir::{Container, ContainerId, ContainerKind, Edge, EdgeId, Flow, Memlet};
+use sdfg::ir::{Container, ContainerId, ContainerKind, Edge, EdgeId, Flow, Memlet, NodeId, NodeKind};
 use sdfg::subset::Subset;
+use sdfg::symbolic::Expr;
 use serde::{Deserialize, Serialize};
 
 use super::{anchored, described};
@@ -12,8 +13,9 @@ use crate::pattern::{NodeClass, Pattern};
 
 /// Writes data straight to an array instead of to a transient that is copied to it as a whole.
 ///
-/// It applies if the copy is all that reads the transient and the only thing that touches the array in the state, if both have the
-/// same shape and type, and if every execution of the state writes all of the transient without a conflict resolution.
+/// It applies if the copy is all that reads the transient, if both have the same shape and type, or the transient has one element
+/// that tasklets write, and if every execution of the state writes all of the transient without a conflict resolution. What
+/// else touches the array in the state comes before that which writes the transient begins, or behind the copy.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RedundantArray {}
@@ -48,9 +50,14 @@ impl Transformation for RedundantArray {
         if state.in_edges(to_node) != [*copy] {
             return Err(Refusal::structure(site.label(1), "is written by others, too"));
         }
-        let (from, to) = whole_copy(site, state.edge(*copy))?;
+        let (from, to) = match element_copy(site, from_node, state.edge(*copy)) {
+            Some(ends) => ends,
+            None => whole_copy(site, state.edge(*copy))?,
+        };
         let (source, target) = (site.sdfg.container(from), site.sdfg.container(to));
-        alike(source, target)?;
+        if element_copy(site, from_node, state.edge(*copy)).is_none() {
+            alike(source, target)?;
+        }
         let mut evidence = Evidence::default();
         let uses = site.uses();
         let others = |used: Use, own: &dyn Fn(EdgeId) -> bool, node| match used {
@@ -68,12 +75,9 @@ impl Transformation for RedundantArray {
             return Err(elsewhere(source));
         }
         evidence.note(&source.name, Claim::NoOtherUse);
-        let is_own = |edge: EdgeId| {
-            !is_alias(edge)
-                && (edge == *copy
-                    || state.edge(edge).memlet.write_access().is_none_or(|access| access.container != to))
-        };
-        if uses.in_state(to, site.found.state()).any(|used| others(used, &is_own, to_node)) {
+        let is_condition = |used: Use| matches!(used, Use::Condition(..));
+        if uses.in_state(to, site.found.state()).any(is_condition) || !in_order(site, to, from_node, to_node)
+        {
             return Err(elsewhere(target));
         }
         let is_bound = |used: &Use| match *used {
@@ -116,8 +120,21 @@ impl Transformation for RedundantArray {
     fn apply(&self, editor: &mut Editor<'_>, found: &Match) -> Result<(), EditError> {
         let (state, from, to) = (found.state(), found.node(0), found.node(1));
         let container = editor.state(state)?.node(from).kind.container();
-        let copy = editor.state(state)?.out_edges(from);
-        for edge in editor.state(state)?.in_edges(from) {
+        let graph = editor.state(state)?;
+        let copy = graph.out_edges(from);
+        let target = copy.first().and_then(|edge| graph.edge(*edge).memlet.write_access()).cloned();
+        let writes = graph.in_edges(from);
+        for edge in writes {
+            let memlet = &editor.state(state)?.edge(edge).memlet;
+            // An element has one place, which its writers may name themselves.
+            if let Some(target) = target.as_ref().filter(|target| target.subset().is_element()) {
+                let mut memlet = memlet.clone();
+                memlet
+                    .accesses_mut()
+                    .filter(|access| Some(access.container) == container)
+                    .for_each(|access| *access = target.clone());
+                editor.set_memlet(state, edge, memlet)?;
+            }
             editor.redirect_destination(state, edge, to, None)?;
         }
         for edge in copy {
@@ -130,6 +147,83 @@ impl Transformation for RedundantArray {
         }
         Ok(())
     }
+}
+
+/// The containers of an edge that copies the only element of the first to one of the second, if tasklets and copies write it.
+fn element_copy(site: &Site<'_>, node: NodeId, edge: &Edge) -> Option<(ContainerId, ContainerId)> {
+    let Flow::Copy { from, to, resolution: None } = &edge.memlet.flow else { return None };
+    let [source, target] = [from, to].map(|access| site.sdfg.container(access.container));
+    let is_plain = |kind: &ContainerKind| matches!(kind, ContainerKind::Scalar | ContainerKind::Array(_));
+    let is_right = source.transient
+        && source.constant.is_none()
+        && target.constant.is_none()
+        && is_plain(&source.kind)
+        && is_plain(&target.kind)
+        && source.element == target.element
+        && source.storage == target.storage
+        && source.shape().iter().all(Expr::is_one)
+        && to.subset().is_element();
+    let is_element = |edge: &Edge| {
+        let write = edge.memlet.write_access();
+        let is_code = matches!(site.state().node(edge.src).kind, NodeKind::Tasklet(_) | NodeKind::Access(_));
+        is_code && !edge.memlet.declared && write.is_some_and(|access| access.subset().is_element())
+    };
+    let are_elements = site.state().each_in_edge(node).all(|(_, edge)| is_element(edge));
+    (is_right && are_elements).then_some((from.container, to.container))
+}
+
+/// Whether all else that touches an array in the state is done before that which writes the transient begins, or begins behind
+/// the copy.
+fn in_order(site: &Site<'_>, array: ContainerId, transient: NodeId, copied: NodeId) -> bool {
+    let (state, tree) = (site.state(), site.scopes());
+    let is_bound = |memlet: &Memlet| {
+        matches!(&memlet.flow, Flow::Bind(_)) && memlet.accesses().any(|access| access.container == array)
+    };
+    let (uses, here) = (site.uses(), site.found.state());
+    if uses
+        .in_state(array, here)
+        .any(|used| matches!(used, Use::Memlet(_, edge) if is_bound(&state.edge(edge).memlet)))
+    {
+        return false;
+    }
+    let writers: Vec<(NodeId, NodeId)> = state
+        .each_in_edge(transient)
+        .map(|(_, edge)| (edge.src, state.node(edge.src).kind.exit_of().unwrap_or(edge.src)))
+        .collect();
+    let is_element = |memlet: &Memlet| memlet.accesses().all(|access| access.subset().is_element());
+    let mut others = uses.in_state(array, here).filter_map(|used| match used {
+        Use::Access(_, other) => (other != copied).then_some(other),
+        Use::Memlet(..) | Use::Condition(..) | Use::Block(_) | Use::Transition(_) => None,
+    });
+    others.all(|other| {
+        if tree.scope_of(other).is_some() {
+            return false;
+        }
+        let before = |(writer, first): &(NodeId, NodeId)| {
+            node_leads_to(state, other, *first)
+                && state.each_out_edge(other).all(|(_, edge)| match &state.node(edge.dst).kind {
+                    // Copies are made when their source is reached.
+                    NodeKind::Access(_) => true,
+                    // Elements are read before the code runs, and written behind it.
+                    NodeKind::Tasklet(_) if edge.dst == *writer => {
+                        let own = state.each_out_edge(*writer).all(|(_, out)| is_element(&out.memlet));
+                        own && state.each_in_edge(*writer).all(|(_, into)| is_element(&into.memlet))
+                    }
+                    NodeKind::Tasklet(_)
+                    | NodeKind::MapEntry(_)
+                    | NodeKind::MapExit(_)
+                    | NodeKind::ConsumeEntry(_)
+                    | NodeKind::ConsumeExit(_)
+                    | NodeKind::Nested(_)
+                    | NodeKind::Reduce(_)
+                    | NodeKind::Library(_) => {
+                        let done = state.exit_of(edge.dst).unwrap_or(edge.dst);
+                        edge.dst != *writer && node_leads_to(state, done, *first)
+                    }
+                })
+        };
+        node_leads_to(state, copied, other) || writers.iter().all(before)
+    })
 }
 
 /// The containers of an edge that copies one as a whole to the other.

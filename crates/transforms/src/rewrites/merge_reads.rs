@@ -1,0 +1,184 @@
+//! [`MergeReads`].
+
+use sdfg::analysis::{Use, node_leads_to};
+use sdfg::edit::{EditError, Editor};
+use sdfg::ir::{ContainerKind, Flow, NodeId, State};
+use serde::{Deserialize, Serialize};
+
+use super::{anchored, described};
+use crate::engine::{Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
+use crate::pattern::{NodeClass, Pattern};
+
+/// Makes two access nodes of one container one, if the second only reads what the first one has.
+///
+/// It applies to access nodes outside of scopes that no data flows into. Every write of the container is ordered before the
+/// node that stays, or after both. What reads the container waits for all that it waited for before.
+///
+/// ```sdft
+/// sdfg before {
+///   symbol N: i64
+///   array A: f64[N]
+///   array B: f64[N]
+///   array C: f64[N]
+///
+///   state main {
+///     access A
+///     access B
+///     access A_1 = A
+///     access C
+///     A -> B: A[0:N] -> B[0:N]
+///     A_1 -> C: A[0:N] -> C[0:N]
+///   }
+/// }
+/// ```
+///
+/// ```sdft
+/// sdfg before {
+///   symbol N: i64
+///   array A: f64[N]
+///   array B: f64[N]
+///   array C: f64[N]
+///
+///   state main {
+///     access A
+///     access B
+///     access C
+///     A -> B: A[0:N] -> B[0:N]
+///     A -> C: A[0:N] -> C[0:N]
+///   }
+/// }
+/// ```
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MergeReads {}
+
+static METADATA: Metadata = Metadata {
+    name: "MergeReads",
+    group: Group::Data,
+    summary: "Makes two access nodes of one container one, if the second only reads what the first one has.",
+    source: "DaCe, StateFusion",
+    soundness: Soundness::Always,
+    is_strict: true,
+    file: include_str!("merge_reads.rs"),
+    parameters: &[],
+};
+
+anchored!(MergeReads);
+
+impl Transformation for MergeReads {
+    described!(METADATA);
+
+    fn pattern(&self) -> Pattern {
+        Pattern::path([("read", NodeClass::Access)])
+    }
+
+    fn check(&self, site: &Site<'_>) -> Result<Evidence, Refusal> {
+        let (state, node) = (site.state(), site.found.node(0));
+        let refused = |reason: &str| Err(Refusal::structure(site.label(0), reason));
+        let Some(id) = state.node(node).kind.container() else { return refused("is no access node") };
+        let container = site.sdfg.container(id);
+        match &container.kind {
+            ContainerKind::Scalar | ContainerKind::Array(_) => {}
+            ContainerKind::Stream { .. } => return refused("is a stream"),
+            ContainerKind::View(_) | ContainerKind::Reference(_) => return refused("is a view or reference"),
+        }
+        let tree = site.scopes();
+        if tree.scope_of(node).is_some() {
+            return refused("is in a scope");
+        }
+        if has_data(state, node) {
+            return refused("is written");
+        }
+        if state.each_out_edge(node).next().is_none() {
+            return refused("is read by nothing");
+        }
+        if partner(site, node).is_none() {
+            return refused("has elements that no other access node has, or is not ordered behind it");
+        }
+        Ok(Evidence::of_structure())
+    }
+
+    fn apply(&self, editor: &mut Editor<'_>, found: &Match) -> Result<(), EditError> {
+        let (id, node) = (found.state(), found.node(0));
+        let container = editor.state(id)?.node(node).kind.container();
+        let mut all = container.map(|container| editor.accesses_of(id, container)).unwrap_or_default();
+        all.sort_unstable();
+        let state = editor.state(id)?;
+        let tree = sdfg::analysis::ScopeTree::of(state);
+        let Some(kept) = kept_node(state, node, &all, &|other| tree.scope_of(other).is_none()) else {
+            return Err(EditError::NoNode(node));
+        };
+        let earlier: Vec<NodeId> = state.each_in_edge(node).map(|(_, edge)| edge.src).collect();
+        let reading: Vec<NodeId> = state.each_out_edge(node).map(|(_, edge)| edge.dst).collect();
+        for before in earlier {
+            for after in &reading {
+                let state = editor.state(id)?;
+                // The node that stays may come behind it already, and with it all that reads.
+                if !node_leads_to(state, before, kept) && !is_ordered(state, before, *after) {
+                    editor.add_order(id, before, *after)?;
+                }
+            }
+        }
+        for edge in editor.state(id)?.in_edges(node) {
+            editor.remove_edge(id, edge)?;
+        }
+        for edge in editor.state(id)?.out_edges(node) {
+            editor.redirect_source(id, edge, kept, None)?;
+        }
+        if editor.state(id)?.get_node(node).is_some() {
+            editor.remove_node(id, node)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether an edge of order leads from a node to another one.
+fn is_ordered(state: &State, before: NodeId, after: NodeId) -> bool {
+    state.each_out_edge(before).any(|(_, edge)| edge.dst == after && matches!(edge.memlet.flow, Flow::Order))
+}
+
+/// Whether data flows into a node.
+fn has_data(state: &State, node: NodeId) -> bool {
+    state.each_in_edge(node).any(|(_, edge)| !matches!(edge.memlet.flow, Flow::Order))
+}
+
+fn partner(site: &Site<'_>, node: NodeId) -> Option<NodeId> {
+    let (tree, state, uses) = (site.scopes(), site.state(), site.uses());
+    let container = state.node(node).kind.container()?;
+    let mut all = Vec::new();
+    for used in uses.in_state(container, site.found.state()) {
+        match used {
+            Use::Access(_, other) => all.push(other),
+            Use::Memlet(_, edge) if matches!(state.edge(edge).memlet.flow, Flow::Bind(_)) => return None,
+            Use::Memlet(..) | Use::Condition(..) | Use::Block(_) | Use::Transition(_) => {}
+        }
+    }
+    all.sort_unstable();
+    kept_node(state, node, &all, &|other| tree.scope_of(other).is_none())
+}
+
+/// The access node, of all of the container, that can stand for a node that only reads: the first by id.
+fn kept_node(
+    state: &State,
+    node: NodeId,
+    all: &[NodeId],
+    is_outside: &dyn Fn(NodeId) -> bool,
+) -> Option<NodeId> {
+    let leads = |from: NodeId, to: NodeId| node_leads_to(state, from, to);
+    let copies = state.each_out_edge(node).any(|(_, edge)| matches!(edge.memlet.flow, Flow::Copy { .. }));
+    all.iter().copied().find(|kept| {
+        let is_fitting = *kept != node
+            && is_outside(*kept)
+            // Of two that only read, one stays.
+            && (has_data(state, *kept) || leads(*kept, node) || *kept < node)
+            && (!has_data(state, *kept) || leads(*kept, node))
+            && !leads(node, *kept);
+        // A copy is made when its source is reached.
+        let is_in_time =
+            !copies || state.each_in_edge(node).all(|(_, edge)| edge.src == *kept || leads(edge.src, *kept));
+        let is_settled = all.iter().filter(|other| *other != kept && has_data(state, **other)).all(|write| {
+            is_outside(*write) && (leads(*write, *kept) || (leads(node, *write) && leads(*kept, *write)))
+        });
+        is_fitting && is_in_time && is_settled
+    })
+}

@@ -1,0 +1,387 @@
+//! [`RedundantReadSlice`].
+
+use sdfg::analysis::{Use, bound_alias, leaf_edges, memlet_path, node_leads_to};
+use sdfg::edit::{EditError, Editor};
+use sdfg::ir::{
+    Access, Container, ContainerId, ContainerKind, EdgeId, Flow, NodeId, NodeKind, State, TaskletBody,
+};
+use sdfg::subset::{Range, Subset};
+use sdfg::symbolic::Expr;
+use serde::{Deserialize, Serialize};
+
+use super::{anchored, described};
+use crate::engine::{Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
+use crate::pattern::{NodeClass, Pattern};
+
+/// Reads a part of an array straight instead of through a view of the part or a copy of it.
+///
+/// It applies if the view or transient is used at one access node alone, of which the part is all that it gets, and if that is
+/// read by tasklets, copies and views. A copy also needs that every write of the array in the state is ordered before the copy
+/// or behind all that reads it.
+///
+/// ```sdft
+/// sdfg before {
+///   symbol N: i64
+///   array A: f64[N + 2]
+///   array B: f64[N]
+///   transient array middle: f64[N]
+///
+///   state main {
+///     access A
+///     access middle
+///     map m [i = 0:N] {
+///       tasklet t (x) -> (y) { y = 2.0 * x }
+///       m.middle -> t.x: middle[i]
+///       t.y -> m.B: B[i]
+///     }
+///     access B
+///     A -> middle: A[1:N + 1] -> middle[0:N]
+///     middle -> m.middle
+///     m.B -> B
+///   }
+/// }
+/// ```
+///
+/// ```sdft
+/// sdfg before {
+///   symbol N: i64
+///   array A: f64[N + 2]
+///   array B: f64[N]
+///
+///   state main {
+///     access A
+///     map m [i = 0:N] {
+///       tasklet t (x) -> (y) { y = 2.0 * x }
+///       m.middle -> t.x: A[i + 1]
+///       t.y -> m.B: B[i]
+///     }
+///     access B
+///     A -> m.middle
+///     m.B -> B
+///   }
+/// }
+/// ```
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RedundantReadSlice {}
+
+static METADATA: Metadata = Metadata {
+    name: "RedundantReadSlice",
+    group: Group::Data,
+    summary: "Reads a part of an array straight instead of through a view of the part or a copy of it.",
+    source: "DaCe, RedundantReadSlice and RedundantSecondArray",
+    soundness: Soundness::Always,
+    is_strict: true,
+    file: include_str!("redundant_read_slice.rs"),
+    parameters: &[],
+};
+
+anchored!(RedundantReadSlice);
+
+impl Transformation for RedundantReadSlice {
+    described!(METADATA);
+
+    fn pattern(&self) -> Pattern {
+        Pattern::path([("array", NodeClass::Access), ("part", NodeClass::Access)])
+    }
+
+    fn check(&self, site: &Site<'_>) -> Result<Evidence, Refusal> {
+        let (state, array, node) = (site.state(), site.found.node(0), site.found.node(1));
+        let slice = Slice::of(site.sdfg, state, array, node).map_err(|reason| {
+            let label = &state.node(node).label;
+            Refusal::structure(label, reason)
+        })?;
+        let (part, container) = (site.sdfg.container(slice.part.container), site.sdfg.container(slice.id));
+        let wrong = |reason: &str| Err(Refusal::container(&container.name, reason));
+        if container.element != part.element || container.storage != part.storage {
+            return wrong("has another type, or is in another memory");
+        }
+        let here = site.found.state();
+        let used = |used: &Use| match *used {
+            Use::Access(state, other) => (state, other) != (here, node) && (slice.is_copy || state == here),
+            Use::Memlet(state, _) => slice.is_copy && state != here,
+            Use::Condition(..) | Use::Block(_) | Use::Transition(_) => true,
+        };
+        if site.uses().of(slice.id).iter().any(used) {
+            return Err(Refusal::UsedElsewhere {
+                container: container.name.clone(),
+                by: "another node, condition or assignment".to_owned(),
+            });
+        }
+        self.readers(site, &slice)?;
+        if slice.is_copy {
+            is_unchanged(site, &slice)?;
+        }
+        Ok(Evidence::of_structure())
+    }
+
+    fn apply(&self, editor: &mut Editor<'_>, found: &Match) -> Result<(), EditError> {
+        let (state, array, node) = (found.state(), found.node(0), found.node(1));
+        let sdfg = editor.sdfg();
+        let graph = sdfg.state(state);
+        let slice = Slice::of(sdfg, graph, array, node).map_err(|_| EditError::NoNode(node))?;
+        let mut memlets = Vec::new();
+        for edge in segments(graph, node) {
+            let mut memlet = graph.edge(edge).memlet.clone();
+            for access in memlet.accesses_mut().filter(|access| access.container == slice.id) {
+                *access = slice.composed(access).ok_or(EditError::NoEdge(edge))?;
+            }
+            memlets.push((edge, memlet));
+        }
+        let out = graph.out_edges(node);
+        for (edge, memlet) in memlets {
+            editor.set_memlet(state, edge, memlet)?;
+        }
+        for edge in out {
+            editor.redirect_source(state, edge, array, None)?;
+        }
+        if editor.state(state)?.get_node(node).is_some() {
+            editor.remove_node(state, node)?;
+        }
+        if slice.is_copy {
+            editor.remove_container(slice.id)?;
+        }
+        Ok(())
+    }
+}
+
+impl RedundantReadSlice {
+    /// Refuses what does not simply read elements, and scopes with a parameter of the name of a symbol of the part.
+    fn readers(&self, site: &Site<'_>, slice: &Slice) -> Result<(), Refusal> {
+        let (state, node) = (site.state(), site.found.node(1));
+        let symbols = slice.part.subset().free_symbols();
+        for edge in segments(state, node) {
+            let content = state.edge(edge);
+            if matches!(content.memlet.flow, Flow::Order) {
+                continue;
+            }
+            let (src, dst) = (state.node(content.src), state.node(content.dst));
+            let refused = |reason: &str| Err(Refusal::structure(&dst.label, reason));
+            let reads = match &content.memlet.flow {
+                Flow::Read(access) => Some(access),
+                Flow::Copy { from, .. } => Some(from),
+                // Elements of a view lie as those of the array do; those of a copy lie closer.
+                Flow::Bind(access) if access.container == slice.id && !slice.is_copy => Some(access),
+                Flow::Order | Flow::Value | Flow::Write { .. } | Flow::Bind(_) => None,
+            };
+            let Some(access) = reads.filter(|access| access.container == slice.id) else {
+                return refused("does not simply read it");
+            };
+            if content.memlet.declared {
+                return refused("has a memlet whose subset is declared");
+            }
+            if slice.composed(access).is_none() {
+                return refused("reads a part of it that has no form in the array");
+            }
+            if let NodeKind::MapEntry(map) = &src.kind
+                && map.params.iter().any(|param| symbols.contains(param))
+            {
+                return refused("is in a map with a parameter of the name of a symbol of the part");
+            }
+            let keeps_form = slice.keeps_rank || access.subset().is_element();
+            match &dst.kind {
+                NodeKind::Access(_) => {}
+                NodeKind::MapEntry(_) => {}
+                NodeKind::Tasklet(tasklet) => {
+                    let is_code = matches!(tasklet.body, TaskletBody::Code(_));
+                    if !(keeps_form && (is_code || access.subset().is_element())) {
+                        return refused("takes several elements, whose places change");
+                    }
+                }
+                NodeKind::Reduce(_) | NodeKind::Library(_) if slice.keeps_rank => {}
+                NodeKind::Reduce(_)
+                | NodeKind::Library(_)
+                | NodeKind::Nested(_)
+                | NodeKind::MapExit(_)
+                | NodeKind::ConsumeEntry(_)
+                | NodeKind::ConsumeExit(_) => return refused("needs the dimensions of the part"),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A view or a transient with the part of the array that it stands for.
+struct Slice {
+    id: ContainerId,
+    part: Access,
+    /// For each dimension of the part, that of the view or transient; `None` for those of one element.
+    dimensions: Vec<Option<usize>>,
+    keeps_rank: bool,
+    is_copy: bool,
+}
+
+impl Slice {
+    /// The slice at a node that an array node leads to.
+    fn of(sdfg: &sdfg::ir::Sdfg, state: &State, array: NodeId, node: NodeId) -> Result<Slice, &'static str> {
+        let into = state.in_edges(node);
+        let ([edge], Some(id)) = (&into[..], state.node(node).kind.container()) else {
+            return Err("has several inputs");
+        };
+        let content = state.edge(*edge);
+        let container = sdfg.container(id);
+        if content.src != array || state.each_out_edge(node).next().is_none() {
+            return Err("is read by nothing");
+        }
+        let (part, is_copy) = match &content.memlet.flow {
+            Flow::Bind(_) => match bound_alias(state, *edge) {
+                Some((alias, target)) if alias == id => (target.clone(), false),
+                Some(_) | None => return Err("is no view of the array"),
+            },
+            Flow::Copy { from, to, resolution: None } => {
+                if *to.subset() != Subset::full(container.shape()) || content.memlet.volume.is_dynamic() {
+                    return Err("is not copied as a whole");
+                }
+                (from.clone(), true)
+            }
+            Flow::Copy { .. } | Flow::Order | Flow::Value | Flow::Read(_) | Flow::Write { .. } => {
+                return Err("is no view or copy");
+            }
+        };
+        let source = sdfg.container(part.container);
+        let is_array = |kind: &ContainerKind| matches!(kind, ContainerKind::Scalar | ContainerKind::Array(_));
+        let fits = match &container.kind {
+            ContainerKind::View(_) => !is_copy && !part.is_queue(),
+            ContainerKind::Scalar | ContainerKind::Array(_) => {
+                is_copy && is_array(&source.kind) && container.transient && container.constant.is_none()
+            }
+            ContainerKind::Stream { .. } | ContainerKind::Reference(_) => false,
+        };
+        if !fits || part.container == id {
+            return Err("is neither a view nor a transient array or scalar");
+        }
+        let dimensions =
+            aligned(part.subset(), container.shape()).ok_or("has another shape than the part")?;
+        if !is_copy && !has_strides_of(container, source, &dimensions) {
+            return Err("has other strides than the array");
+        }
+        let keeps_rank = part.subset().0.len() == container.shape().len()
+            && dimensions.iter().enumerate().all(|(at, own)| own.is_none_or(|own| own == at))
+            && dimensions.iter().all(Option::is_some);
+        Ok(Slice { id, part, dimensions, keeps_rank, is_copy })
+    }
+
+    /// The access of the array in place of one of the slice.
+    fn composed(&self, access: &Access) -> Option<Access> {
+        let inner = access.subset();
+        let range = |(range, own): (&Range, &Option<usize>)| match own {
+            None => Some(range.clone()),
+            Some(own) => Some(inner.0.get(*own)?.offset(&range.begin)),
+        };
+        let ranges = self.part.subset().0.iter().zip(&self.dimensions).map(range);
+        Some(Access::elements(self.part.container, Subset(ranges.collect::<Option<_>>()?)))
+    }
+}
+
+/// For each range of a part, the dimension of a shape that has as many elements. Both may have more dimensions of one element.
+fn aligned(part: &Subset, shape: &[Expr]) -> Option<Vec<Option<usize>>> {
+    let mut own = 0;
+    let mut found = Vec::new();
+    for range in &part.0 {
+        if !range.step.is_one() || !range.tile.is_one() {
+            return None;
+        }
+        let extent = &range.end - &range.begin;
+        while shape.get(own).is_some_and(|found| *found != extent && found.is_one()) {
+            own += 1;
+        }
+        if shape.get(own) == Some(&extent) {
+            found.push(Some(own));
+            own += 1;
+        } else if range.is_index() {
+            found.push(None);
+        } else {
+            return None;
+        }
+    }
+    shape[own..].iter().all(Expr::is_one).then_some(found)
+}
+
+/// Whether elements of a view lie as far apart as those of the container that it is of.
+fn has_strides_of(view: &Container, source: &Container, dimensions: &[Option<usize>]) -> bool {
+    let Some(own) = view.kind.layout() else { return false };
+    let Some(layout) = source.kind.layout() else { return dimensions.iter().all(Option::is_none) };
+    own.offset.is_zero()
+        && dimensions.iter().enumerate().all(|(at, dimension)| {
+            let Some(dimension) = dimension else { return true };
+            view.shape()[*dimension].is_one() || own.strides.get(*dimension) == layout.strides.get(at)
+        })
+}
+
+/// The segments of all memlets that begin at a node.
+fn segments(state: &State, node: NodeId) -> Vec<EdgeId> {
+    let mut found: Vec<EdgeId> = state.out_edges(node);
+    for edge in state.out_edges(node) {
+        for leaf in leaf_edges(state, edge) {
+            let path = memlet_path(state, leaf);
+            // What a copy out of a scope goes on to is on the path, too.
+            let inside = path.iter().position(|segment| *segment == edge).unwrap_or(path.len());
+            let end = path.iter().position(|segment| *segment == leaf).map_or(path.len(), |at| at + 1);
+            found.extend(path[inside.min(end)..end].iter().copied());
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// Refuses a copy of an array that may change before all has read the copy.
+fn is_unchanged(site: &Site<'_>, slice: &Slice) -> Result<(), Refusal> {
+    let (state, array, node) = (site.state(), site.found.node(0), site.found.node(1));
+    let (tree, id) = (site.scopes(), slice.part.container);
+    let name = || site.sdfg.container(id).name.clone();
+    let changed = || {
+        Err(Refusal::UsedElsewhere {
+            container: name(),
+            by: "a write that is not ordered before the copy or behind what reads it".to_owned(),
+        })
+    };
+    let binds = |used: &Use| match *used {
+        Use::Memlet(state, edge) => {
+            let flow = &site.sdfg.state(state).edge(edge).memlet.flow;
+            matches!(flow, Flow::Bind(access) if access.container == id)
+        }
+        Use::Access(..) | Use::Condition(..) | Use::Block(_) | Use::Transition(_) => false,
+    };
+    if site.uses().of(id).iter().any(binds) {
+        return Err(Refusal::container(name(), "has a view or reference"));
+    }
+    let is_written =
+        |node: NodeId| state.each_in_edge(node).any(|(_, edge)| !matches!(edge.memlet.flow, Flow::Order));
+    let moves = |edge: &sdfg::ir::Edge| !matches!(edge.memlet.flow, Flow::Order);
+    let out = state.each_out_edge(node).filter(|(_, edge)| moves(edge));
+    let readers: Vec<NodeId> = out.map(|(_, edge)| edge.dst).collect();
+    let end = |reader: NodeId| state.exit_of(reader).unwrap_or(reader);
+    let uses = site.uses();
+    let others = uses.in_state(id, site.found.state()).filter_map(|used| match used {
+        Use::Access(_, other) => Some(other),
+        Use::Memlet(..) | Use::Condition(..) | Use::Block(_) | Use::Transition(_) => None,
+    });
+    for other in others {
+        if other == array || !is_written(other) {
+            continue;
+        }
+        if tree.scope_of(array).is_some() || tree.scope_of(other).is_some() {
+            return changed();
+        }
+        let is_before = node_leads_to(state, other, array);
+        let mut writers = state
+            .each_in_edge(other)
+            .map(|(_, edge)| state.node(edge.src).kind.exit_of().unwrap_or(edge.src));
+        // What writes begins only when all has been read.
+        let is_behind = writers.all(|writer| {
+            readers.iter().all(|reader| end(*reader) != writer && node_leads_to(state, end(*reader), writer))
+        });
+        if !is_before && !is_behind {
+            return changed();
+        }
+    }
+    // Copies to other containers happen when the array is reached; before, when the transient was.
+    let copies = state
+        .each_out_edge(node)
+        .find(|(_, edge)| matches!(&edge.memlet.flow, Flow::Copy { to, .. } if to.container == id));
+    if copies.is_some() {
+        return changed();
+    }
+    Ok(())
+}

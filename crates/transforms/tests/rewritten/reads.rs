@@ -1,0 +1,159 @@
+//! Access nodes, parts of arrays and copies that reads do not need.
+
+use sdfg_transforms::matches;
+use sdfg_transforms::rewrites::{
+    InlineSdfg, MergeReads, RedundantArray, RedundantReadSlice, TrivialTaskletElimination,
+};
+
+use super::support::{applies, page_is_true, parsed, refuses, refuses_rightly};
+
+#[test]
+fn the_pages_are_true() {
+    page_is_true(&MergeReads::default());
+    page_is_true(&RedundantReadSlice::default());
+    page_is_true(&TrivialTaskletElimination::default());
+}
+
+/// A state over vectors `A`, `B`, `C` and transients.
+fn program(contents: &str) -> String {
+    format!(
+        "sdfg p {{
+  symbol N: i64
+  array A: f64[N + 2]
+  array B: f64[N + 2]
+  array C: f64[N + 2]
+  array single: f32[1]
+  transient array T: f64[N]
+  transient scalar x: f64
+  view V: f64[N] strides(1) size(N)
+  state s {{
+{contents}
+  }}
+}}"
+    )
+}
+
+const FILL: &str = "tasklet five () -> (o) { o = 5 }\n";
+
+#[test]
+fn reads_join_the_write_that_they_wait_for() {
+    // What reads the second node waits for the write of `B`, as before.
+    let waits = "access A\naccess one = A\naccess B\naccess two = A\naccess C\n
+        tasklet five () -> (o) { o = 5 }\ntasklet t (a) -> (b) { b = a + 1 }\ntasklet u (a) -> (b) { b = a + 2 }\n
+        five.o -> one: A[0]\none -> t.a: A[0]\nt.b -> B: B[0]\norder B -> two\ntwo -> u.a: A[0]\nu.b -> C: C[0]\norder one -> two\n
+        access b = B\nB -> C2: B[0] -> C[1]\naccess C2 = C";
+    let waits = waits.replace("access b = B\n", "");
+    let text = applies(&program(&waits.replace("access A\n", "")), &MergeReads::default());
+    assert!(!text.contains("two") && text.contains("order B -> u"), "{text}");
+}
+
+#[test]
+fn reads_of_several_writes_and_copies_that_wait_stay() {
+    let two = format!(
+        "{FILL}tasklet six () -> (o) {{ o = 6 }}\naccess one = A\naccess two = A\naccess all = A\naccess C\n
+        five.o -> one: A[0]\nsix.o -> two: A[1]\norder one -> all\norder two -> all\nall -> C: A[0:2] -> C[0:2]"
+    );
+    assert_eq!(matches(&parsed(&program(&two)), &MergeReads::default()), []);
+    // The copy would be made before `C` is filled.
+    let copy = format!(
+        "access A\naccess B\naccess again = A\naccess C\naccess last = C\n{FILL}
+        A -> B: A[0] -> B[0]\nfive.o -> C: C[0]\norder C -> again\nagain -> last: A[0] -> C[0]"
+    );
+    assert_eq!(matches(&parsed(&program(&copy)), &MergeReads::default()), []);
+}
+
+#[test]
+fn views_and_copies_of_parts_go() {
+    let map = |source: &str| {
+        format!(
+            "access A\naccess {source}\naccess B\nmap m [i = 0:N] {{\n
+            tasklet t (a) -> (b) {{ b = 2 * a }}\nm.p -> t.a: {source}[N - 1 - i]\nt.b -> m.q: B[i]\n}}\n
+            {source} -> m.p\nm.q -> B\n"
+        )
+    };
+    let view = program(&(map("V") + "bind A -> V: A[1:N + 1]"));
+    assert!(applies(&view, &RedundantReadSlice::default()).contains("A[N - i]"));
+    let copy = program(&(map("T") + "A -> T: A[2:N + 2] -> T[0:N]"));
+    assert!(applies(&copy, &RedundantReadSlice::default()).contains("A[N - i + 1]"));
+    let element = "access A\naccess x\naccess B\ntasklet t (a) -> (b) { b = a + 1 }\nA -> x: A[N] -> x\nx -> t.a: x\nt.b -> B: B[0]";
+    assert!(!applies(&program(element), &RedundantReadSlice::default()).contains("scalar x"));
+    // The parameter of the map would take the place of the symbol.
+    let captured =
+        view.replace("A[1:N + 1]", "A[i:N + i]").replace("symbol N: i64", "symbol N: i64\nsymbol i: i64");
+    let captured = captured.replace("f64[N + 2]", "f64[N + N]");
+    assert!(refuses_rightly(&captured, &RedundantReadSlice::default()).contains("parameter"));
+}
+
+#[test]
+fn copies_that_outlive_a_write_stay() {
+    let overwritten = format!(
+        "access A\naccess x\naccess later = A\naccess B\n{FILL}tasklet t (a) -> (b) {{ b = a + 1 }}\n
+        A -> x: A[0] -> x\norder x -> five\nfive.o -> later: A[0]\norder later -> t\nx -> t.a: x\nt.b -> B: B[0]"
+    );
+    assert!(refuses_rightly(&program(&overwritten), &RedundantReadSlice::default()).contains("write"));
+    let behind = format!(
+        "access A\naccess x\naccess later = A\naccess B\n{FILL}tasklet t (a) -> (b) {{ b = a + 1 }}\n
+        A -> x: A[0] -> x\nx -> t.a: x\nt.b -> B: B[0]\norder B -> five\nfive.o -> later: A[0]"
+    );
+    applies(&program(&behind), &RedundantReadSlice::default());
+}
+
+#[test]
+fn tasklets_that_compute_or_convert_stay() {
+    let tasklet = |code: &str, to: &str| {
+        program(&format!(
+            "access A\naccess to = {to}\ntasklet t (a) -> (b) {{ {code} }}\nA -> t.a: A[1]\nt.b -> to: {to}[0]"
+        ))
+    };
+    assert!(!applies(&tasklet("b = a", "B"), &TrivialTaskletElimination::default()).contains("tasklet"));
+    assert!(refuses(&tasklet("b = a + 1", "B"), &TrivialTaskletElimination::default()).contains("more than"));
+    assert!(
+        refuses(&tasklet("b = f32(a)", "single"), &TrivialTaskletElimination::default())
+            .contains("more than")
+    );
+    assert!(refuses(&tasklet("b = a", "A"), &TrivialTaskletElimination::default()).contains("itself"));
+}
+
+#[test]
+fn results_go_to_an_array_that_was_read_before_they_are_made() {
+    let map = |read: &str, write: &str| {
+        program(&format!(
+            "access C\naccess T\naccess C_1 = C\nmap m [i = 0:N] {{\n
+            tasklet t (a) -> (b) {{ b = 2 * a }}\nm.p -> t.a: {read}\nt.b -> m.q: T[{write}]\n}}\n
+            C -> m.p\nm.q -> T\nT -> C_1"
+        ))
+        .replace("[N + 2]", "[N]")
+    };
+    // One iteration would read what another one has written already.
+    assert!(refuses_rightly(&map("C[N - 1 - i]", "i"), &RedundantArray::default()).contains("elsewhere"));
+    let first = "access C\naccess B\naccess T\naccess C_1 = C\nmap l [i = 0:N] {\n
+        tasklet t (a) -> (b) { b = 2 * a }\nl.p -> t.a: C[N - 1 - i]\nt.b -> l.q: B[i]\n}\n
+        map m [i = 0:N] {\ntasklet u (a) -> (b) { b = 3 * a }\nm.p -> u.a: B[i]\nu.b -> m.q: T[i]\n}\n
+        C -> l.p\nl.q -> B\nB -> m.p\nm.q -> T\nT -> C_1";
+    let text = applies(&program(first).replace("[N + 2]", "[N]"), &RedundantArray::default());
+    assert!(!text.contains("access T"), "{text}");
+    let element = "access C\naccess x\naccess C_1 = C\ntasklet t (a, b) -> (c) { c = a + b }\n
+        C -> t.a: C[0]\nC -> t.b: C[1]\nt.c -> x: x\nx -> C_1: x -> C[1]";
+    let text = applies(&program(element), &RedundantArray::default());
+    assert!(!text.contains("scalar x"), "{text}");
+}
+
+/// A map of calls that copy an element, and a read of all elements behind it. Inlined, the copies would have no memlets
+/// through the map, and the read would not wait for them.
+#[test]
+fn copies_of_called_sdfgs_in_maps_keep_their_order() {
+    let call = |body: &str| {
+        program(&format!(
+            "access A\naccess T\naccess B\nmap m [i = 0:N] {{\n
+            nested f (p) -> (q) sdfg f {{\nscalar p: f64\nscalar q: f64\nstate s {{\naccess p\naccess q\n{body}\n}}\n}}\n
+            m.a -> f.p: A[N - 1 - i]\nf.q -> m.t: T[i]\n}}\n
+            map n [j = 0:N] {{\ntasklet u (x) -> (y) {{ y = x + 1 }}\nn.t -> u.x: T[j]\nu.y -> n.b: B[j]\n}}\n
+            A -> m.a\nm.t -> T\nT -> n.t\nn.b -> B"
+        ))
+    };
+    let copy = call("p -> q");
+    assert!(refuses_rightly(&copy, &InlineSdfg::default()).contains("nothing outside would wait"));
+    let tasklet = call("tasklet t (x) -> (y) { y = x }\np -> t.x: p\nt.y -> q: q");
+    assert!(!applies(&tasklet, &InlineSdfg::default()).contains("nested"));
+    assert_eq!(matches(&parsed(&tasklet), &TrivialTaskletElimination::default()), []);
+}
