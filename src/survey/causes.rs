@@ -27,7 +27,10 @@ pub(super) fn cause(message: &str) -> String {
             rest = quoted;
             break;
         };
-        let is_kept = out.trim_end().ends_with("function") || out.trim_end().ends_with("of kind");
+        // Functions of the program itself, such as C functions of its tasklets, belong to one graph.
+        let is_known_function =
+            out.trim_end().ends_with("function") && !out.trim_end().ends_with("C function");
+        let is_kept = is_known_function || out.trim_end().ends_with("of kind");
         let is_kept =
             is_kept || out.trim_end().ends_with("property") || out.trim_end().ends_with("operation");
         out += &format!("`{}`", if is_kept { &quoted[..end] } else { "_" });
@@ -131,7 +134,16 @@ fn needs(line: &Json) -> Option<&'static str> {
             codes.contains(&text("code")) || words.iter().any(|word| text("message").contains(word))
         })
     };
-    if found(&["of an accelerator", "SystemVerilog"], &["T001", "T002"]) {
+    // C++ code may call an accelerator's libraries, and V512 tells of memory of accelerators.
+    let words = [
+        "of an accelerator",
+        "SystemVerilog",
+        "cublas",
+        "DACE_GPU_CHECK",
+        "cudaStream",
+        "unreachable memory",
+    ];
+    if found(&words, &["T001", "T002", "V512"]) {
         Some("accelerator")
     } else if found(&["callback", "called back"], &[]) {
         Some("callback")

@@ -74,6 +74,7 @@ fn graphs_of_cpus_that_dace_accepts_are_counted() {
         line("passed", true, ""),
         line("refused", true, "V304"),
         line("refused", true, "T001"),
+        line("refused", true, "V512"),
         line("passed", false, ""),
         line("refused", false, "V304"),
     ];
@@ -89,6 +90,12 @@ fn functions_and_kinds_keep_their_names_in_causes() {
     assert_eq!(
         super::causes::cause("g/nodes[1]: the function `omp_get_thread_num` of `t1` is not supported"),
         "the function `omp_get_thread_num` of `_` is not supported"
+    );
+    assert_eq!(
+        super::causes::cause(
+            "g/t: it calls the C function `sdfg_tasklet_t_edb9ca00`, which this form has not"
+        ),
+        "it calls the C function `_`, which this form has not"
     );
 }
 

@@ -31,6 +31,8 @@ const STEPS: u64 = 4_000_000;
 const LAST_STEPS: u64 = 40_000_000;
 /// The largest size that a growth leads to.
 const LARGEST: i64 = 600;
+/// DaCe's Fortran front end passes a variable that sizes arrays twice: as a scalar, and as a symbol with this prefix.
+const OF_FORTRAN: &str = "sym_";
 /// The most elements of one argument.
 const MOST_ELEMENTS: i64 = 1 << 23;
 
@@ -205,9 +207,12 @@ impl<'a> Signature<'a> {
                 for _ in 0..container.element.lanes() {
                     let value = if lane.is_float() || lane.is_complex() || lane == ScalarType::Bool {
                         // An odd factor permutes the parts: which element is the largest, say, is not open.
-                        element(shift + position.wrapping_mul(40_503), lane, recipe.fill)
+                        element(shift + position.wrapping_mul(40_503), position, lane, recipe.fill)
                     } else if count == 1 {
-                        cast(Value::I64(recipe.scalars.unwrap_or(smallest)), lane)
+                        let same = Symbol::new(&format!("{OF_FORTRAN}{}", container.name)).ok();
+                        let same = same.and_then(|symbol| values.get(&symbol).copied());
+                        let value = same.or(recipe.scalars).unwrap_or(smallest);
+                        cast(Value::I64(value), lane)
                     } else {
                         cast(Value::I64(index(recipe.indices, position, smallest, &mut rng)), lane)
                     };
@@ -271,8 +276,10 @@ fn index(indices: Indices, position: i64, smallest: i64, rng: &mut Random) -> i6
 }
 
 /// Part `n` of 4096 as a small number above zero, so that roots, logarithms and quotients have values, or the given one.
-fn element(n: i64, ty: ScalarType, fill: Option<f64>) -> Value {
-    let number = fill.unwrap_or_else(|| 0.25 + 1.5 * n.rem_euclid(4096) as f64 / 4096.0);
+/// Elements with the same part differ by their positions: which of them is the largest is not open.
+fn element(n: i64, position: i64, ty: ScalarType, fill: Option<f64>) -> Value {
+    let further = (position / 4096).rem_euclid(2048) as f64 / f64::from(1 << 24);
+    let number = fill.unwrap_or_else(|| 0.25 + 1.5 * n.rem_euclid(4096) as f64 / 4096.0 + further);
     match ty.kind() {
         ScalarKind::Bool => Value::Bool(number > 0.75),
         ScalarKind::Signed | ScalarKind::Unsigned | ScalarKind::Float | ScalarKind::Complex => {

@@ -118,3 +118,33 @@ fn sums_in_another_order_are_no_difference() {
     assert!(verifier.depends_on_order);
     assert_eq!(verifier.check(&program(), Soundness::Always), Ok(()));
 }
+
+/// The largest element is that of one place only, however long the array is: programs that return its place have
+/// one result.
+#[test]
+fn elements_of_long_arrays_differ() {
+    let text = "sdfg p {\n  array A: f64[20000]\n  array B: f64[1]\n  state s {\n    access A\n    access B\n    \
+                A -> B: A[0] -> B[0]\n  }\n}\n";
+    let program = sdfg::text::parse("p.sdft", text).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let program = sdfg::validate::validate(program).unwrap_or_else(|rejected| panic!("{rejected}"));
+    let found = super::search(&program, &BTreeMap::new(), &Options::default());
+    let found = found.unwrap_or_else(|error| panic!("{error}"));
+    let tensor = found.before.get("A").unwrap_or_else(|| panic!("no A"));
+    let distinct: std::collections::BTreeSet<&[u8]> = tensor.bytes().chunks(8).collect();
+    assert_eq!(distinct.len(), 20000);
+}
+
+/// DaCe's Fortran front end passes the variables that size arrays twice, and both have one value.
+#[test]
+fn a_scalar_has_the_value_of_its_symbol() {
+    let text = "sdfg p {\n  symbol sym_n: i64\n  symbol n_of_loop: i64\n  scalar n: i32\n  array A: f64[sym_n]\n  \
+                state s {\n    access n\n    access A\n    tasklet t (k) -> (o) { o[k - 1] = 1.0 }\n    \
+                n -> t.k: n[]\n    t.o -> A: A[0:sym_n] dynamic\n  }\n}\n";
+    let program = sdfg::text::parse("p.sdft", text).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let program = sdfg::validate::validate(program).unwrap_or_else(|rejected| panic!("{rejected}"));
+    let found = super::search(&program, &BTreeMap::new(), &Options::default());
+    let found = found.unwrap_or_else(|error| panic!("{error}"));
+    let scalar = found.before.get("n").and_then(|tensor| tensor.bytes().first().copied());
+    let symbol = found.before.symbols().find(|(name, _)| *name == "sym_n").map(|(_, value)| value);
+    assert_eq!(scalar.map(i64::from), symbol);
+}
