@@ -93,7 +93,13 @@ fn write_launch<'ctx>(emitter: &Emitter<'ctx>, name: &str, nested: bool) -> Emit
     let (part, environment) = (f.parameter(1)?.into_pointer_value(), f.parameter(2)?.into_pointer_value());
     let (work, asked) = (f.parameter(3)?.into_int_value(), f.parameter(4)?.into_int_value());
     let (alone, together, done) = (f.block("alone"), f.block("together"), f.block("done"));
-    f.branch(f.is_little(work)?, alone, together)?;
+    let mut by_one = f.is_little(work)?;
+    if nested {
+        // A team of one thread costs as much as one of several.
+        let one = f.compare(IntPredicate::SLE, asked, i32.const_int(1, false))?;
+        by_one = f.builder.build_or(by_one, one, "")?;
+    }
+    f.branch(by_one, alone, together)?;
     f.enter(alone);
     let arguments = [environment.into(), emitter.constant(0).into(), emitter.constant(1).into()];
     f.builder.build_indirect_call(emitter.part_type(), part, &arguments, "")?;
