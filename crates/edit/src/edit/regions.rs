@@ -273,7 +273,12 @@ struct Used {
 
 impl Used {
     fn of(sdfg: &Sdfg, region: RegionId, private: &BTreeSet<ContainerId>) -> Result<Self, EditError> {
-        let sets = AccessSets::of_region(sdfg, region);
+        let mut sets = AccessSets::of_region(sdfg, region);
+        // Nodes may access nothing and only order others. Their containers exist in the call, too.
+        for state in states_in(sdfg, region) {
+            let named = sdfg.state(state).nodes().filter_map(|(_, node)| node.kind.container());
+            sets.reads.extend(named.filter(|id| !sets.writes.contains(id)));
+        }
         let all: BTreeSet<ContainerId> = sets.reads.union(&sets.writes).copied().collect();
         let confined = owning_scopes(sdfg);
         let mut used =

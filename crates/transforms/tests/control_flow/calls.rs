@@ -1,7 +1,7 @@
 //! `InlineSDFG` of calls with several blocks.
 
 use sdfg_transforms::Pipeline;
-use sdfg_transforms::rewrites::{InlineSdfg, MapToForLoop, StateFusion};
+use sdfg_transforms::rewrites::{InlineSdfg, LoopToMap, MapToForLoop, StateFusion};
 
 use super::{applies, difference, program, refuses};
 
@@ -250,4 +250,12 @@ state c {
     pipeline.apply(StateFusion::default().at_all(["b", "c"])).expect("a fusion");
     let problem = difference(&before, pipeline.program(), 5);
     assert!(problem.is_none(), "{problem:?}\n{}", sdfg::text::print(pipeline.program()));
+}
+
+/// A node may access nothing and only order others. The call of an iteration knows its container, too.
+#[test]
+fn loops_with_nodes_that_only_order_become_maps() {
+    let text = "for rows: i = 0:N {\n state s {\n access A\n access B\n tasklet f () -> (y) { y = 2.0 }\n f.y -> A: A[i]\n \
+                order B -> f\n }\n }";
+    applies(&program(text), &LoopToMap::default());
 }
