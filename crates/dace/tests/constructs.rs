@@ -197,6 +197,32 @@ fn functions_of_the_runtime() {
     assert_eq!(computed("a = decltype(a)(x) / decltype(a)(2)\nb = x / 2", "int32", 3.0, 0.0), [1.5, 1.0]);
 }
 
+/// Result of the function of a module in MLIR on `x`.
+fn computed_by_mlir(ty: &str, function: &str, x: f64) -> Vec<f64> {
+    let mut code = tasklet(&format!("module {{\n  func @mlir_entry{function}\n  }}\n}}"), &["x"], &["o"]);
+    code["attributes"]["code"]["language"] = "MLIR".into();
+    let graph = Graph::new()
+        .array("X", ty, &["1"])
+        .array("O", ty, &["1"])
+        .nodes(vec![access("X"), code, access("O")])
+        .edges(vec![
+            edge(0, "", 1, "x", memlet("X", "0:0", "1")),
+            edge(1, "o", 2, "", memlet("O", "0:0", "1")),
+        ]);
+    graph.run(&[("X", &[x]), ("O", &[0.0])], "O")
+}
+
+#[test]
+fn arithmetic_in_mlir() {
+    let twice = "(%x: i32) -> i32 {\n %0 = addi %x, %x : i32\n return %0 : i32";
+    assert_eq!(computed_by_mlir("int32", twice, 21.0), [42.0]);
+    // Integers wrap, as MLIR's do.
+    assert_eq!(computed_by_mlir("int32", twice, 1_500_000_000.0), [-1_294_967_296.0]);
+    let line = "(%x: f64) -> f64 {\n %c = constant 2.5e-01 : f64\n %0 = divf %x, %c : f64\n %1 = negf %0 : f64\n \
+                return %1 : f64";
+    assert_eq!(computed_by_mlir("float64", line, 3.0), [-12.0]);
+}
+
 /// DaCe's views of columns have a size as if they had no strides.
 #[test]
 fn the_size_of_a_view_binds_nobody() {

@@ -19,7 +19,7 @@ use super::SdfgLowering;
 use super::state::{End, Graph};
 use crate::model::{self, DescriptorKind};
 use crate::report::{Code, Failed, Log};
-use crate::text::{CONVERSION, assignments, expression, is_print, map_block, statements};
+use crate::text::{CONVERSION, assigned, assignments, expression, is_print, map_block, statements};
 
 /// DaCe's name for the number of elements that a consume scope with chunks took at a time; here it takes one.
 const CONSUMED: &str = "__dace_cons_numelems";
@@ -60,7 +60,11 @@ impl<'a> SdfgLowering<'a> {
         language: &str,
         log: &Log,
     ) -> Result<Vec<Statement>, Failed> {
-        let translated = if language == "CPP" { assignments(code) } else { None };
+        let translated = match language {
+            "CPP" => assignments(code),
+            "MLIR" => Some(from_mlir(node, code, log)?),
+            _ => None,
+        };
         if language != "Python" && translated.is_none() {
             let says_something = |line: &&str| !line.is_empty() && !line.starts_with("//");
             let line = code.lines().map(str::trim).find(says_something).unwrap_or_default();
@@ -380,4 +384,19 @@ fn is_function(name: &str) -> bool {
 /// The subset with each range reduced to its first index.
 pub(super) fn first_element(subset: &Subset) -> Subset {
     Subset::element(&subset.0.iter().map(|range| range.begin.clone()).collect::<Vec<_>>())
+}
+
+/// The code of a module of MLIR in our language.
+fn from_mlir(node: &model::Node, code: &str, log: &Log) -> Result<String, Failed> {
+    let refused = |reason: &str| {
+        let message = format!(
+            "tasklets in MLIR are arithmetic of one block with one output: {reason} is not supported"
+        );
+        log.error(Code::Language, &node.path, message)
+    };
+    let mut outputs = node.outputs.keys();
+    match (outputs.next(), outputs.next()) {
+        (Some(output), None) => assigned(code, output).map_err(|reason| refused(&reason)),
+        (None, _) | (Some(_), Some(_)) => Err(refused("another number of outputs")),
+    }
 }
