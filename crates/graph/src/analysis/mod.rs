@@ -86,7 +86,7 @@ pub use owning_scopes::owning_scopes;
 pub use reachability::{followers, leads_to, node_leads_to, reached};
 pub use reaching::{ReachingDefinitions, ReachingSymbols};
 pub use region_graph::RegionGraph;
-pub use scope_tree::ScopeTree;
+pub use scope_tree::{ScopeTree, scope_around};
 pub use tables::Analyses;
 pub use uses::{Use, Uses};
 

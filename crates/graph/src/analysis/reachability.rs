@@ -55,8 +55,55 @@ pub fn followers(state: &State, node: NodeId) -> impl Iterator<Item = NodeId> + 
 }
 
 /// Whether a path of edges leads from a node of a state to another, or they are the same.
+///
+/// The search goes forward from one node and backward from the other in turn, edge by edge, and ends when one side has nowhere
+/// to go. So it costs twice the smaller side, however many edges the other one has.
 pub fn node_leads_to(state: &State, from: NodeId, to: NodeId) -> bool {
-    leads_to([from], to, |node| followers(state, node))
+    if from == to {
+        return true;
+    }
+    let mut forward = Side::at(from, |node| followers(state, node));
+    let mut backward = Side::at(to, |node| state.each_in_edge(node).map(|(_, edge)| edge.src));
+    loop {
+        match forward.step() {
+            Some(node) if backward.seen.contains(&node) => return true,
+            Some(_) => {}
+            None => return false,
+        }
+        match backward.step() {
+            Some(node) if forward.seen.contains(&node) => return true,
+            Some(_) => {}
+            None => return false,
+        }
+    }
+}
+
+/// One side of a search from both ends.
+struct Side<F, I> {
+    seen: BTreeSet<NodeId>,
+    waiting: Vec<NodeId>,
+    /// The rest of the edges of the node that is looked at.
+    edges: Option<I>,
+    next: F,
+}
+
+impl<F: Fn(NodeId) -> I, I: Iterator<Item = NodeId>> Side<F, I> {
+    fn at(start: NodeId, next: F) -> Self {
+        Side { seen: BTreeSet::from([start]), waiting: vec![start], edges: None, next }
+    }
+
+    /// The end of the next edge; `None` if there is none left.
+    fn step(&mut self) -> Option<NodeId> {
+        loop {
+            if let Some(node) = self.edges.as_mut().and_then(Iterator::next) {
+                if self.seen.insert(node) {
+                    self.waiting.push(node);
+                }
+                return Some(node);
+            }
+            self.edges = Some((self.next)(self.waiting.pop()?));
+        }
+    }
 }
 
 #[cfg(test)]
@@ -64,6 +111,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::ir::{Container, ContainerKind, Edge, Memlet, Node, NodeKind, Sdfg};
+    use sdfg_language::dtype::ScalarType;
 
     proptest! {
         #[test]
@@ -90,6 +139,28 @@ mod tests {
                 (0..7).filter(|at| starts.iter().any(|start| closure[*start][*at])).collect();
             prop_assert_eq!(leads_to(starts.iter().copied(), to, next), expected.contains(&to));
             prop_assert_eq!(reached(starts, next), expected);
+        }
+
+        /// A search from both ends finds what one from the start finds, also in circles.
+        #[test]
+        fn nodes_lead_to_those_that_a_search_from_the_start_finds(
+            edges in prop::collection::vec((0..9_usize, 0..9_usize), 0..20),
+        ) {
+            let mut sdfg = Sdfg::new("p");
+            let scalar = sdfg.add_container(Container::new("a", ScalarType::F64.into(), ContainerKind::Scalar));
+            let mut state = State::new("s");
+            let node = |at: usize| Node { label: format!("n{at}"), kind: NodeKind::Access(scalar), loc: None };
+            let nodes: Vec<NodeId> = (0..9).map(|at| state.add_node(node(at))).collect();
+            for (from, to) in edges {
+                let (src, dst) = (nodes[from], nodes[to]);
+                state.add_edge(Edge { src, dst, src_connector: None, dst_connector: None, memlet: Memlet::order(), loc: None });
+            }
+            for from in &nodes {
+                for to in &nodes {
+                    let expected = leads_to([*from], *to, |node| followers(&state, node));
+                    prop_assert_eq!(node_leads_to(&state, *from, *to), expected);
+                }
+            }
         }
     }
 }

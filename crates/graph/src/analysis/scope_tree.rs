@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ir::ids::Id;
-use crate::ir::{EdgeId, NodeId, State};
+use crate::ir::{EdgeId, NodeId, NodeKind, State};
 
 /// The nesting of scopes of one state.
 ///
@@ -20,6 +20,26 @@ pub struct ScopeTree {
     children: BTreeMap<Option<NodeId>, Vec<NodeId>>,
     exits: BTreeMap<NodeId, NodeId>,
     crossing: Vec<EdgeId>,
+}
+
+/// The entry of the scope that a node lies in, as [`ScopeTree::scope_of`] gives it. It follows one path backward, so one question
+/// costs less than a tree.
+pub fn scope_around(state: &State, node: NodeId) -> Option<NodeId> {
+    let of_exit = |node: NodeId| state.node(node).kind.exit_of().unwrap_or(node);
+    let mut at = of_exit(node);
+    loop {
+        let (_, edge) = state.each_in_edge(at).next()?;
+        match state.node(edge.src).kind {
+            NodeKind::MapEntry(_) | NodeKind::ConsumeEntry(_) => return Some(edge.src),
+            NodeKind::MapExit(_)
+            | NodeKind::ConsumeExit(_)
+            | NodeKind::Access(_)
+            | NodeKind::Tasklet(_)
+            | NodeKind::Nested(_)
+            | NodeKind::Reduce(_)
+            | NodeKind::Library(_) => at = of_exit(edge.src),
+        }
+    }
 }
 
 /// The scope that each node lies in, by the index of the node.
@@ -176,4 +196,30 @@ fn order(state: &State) -> Vec<NodeId> {
     }
     order.extend(state.nodes().map(|(id, _)| id).filter(|id| !done.contains(id)));
     order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ScopeTree, scope_around};
+    use crate::text::parse;
+
+    /// One path backward tells what the tree tells, for each kind of node.
+    #[test]
+    fn the_scope_around_a_node_is_that_of_the_tree() {
+        let text = "sdfg p {\n array A: f64[9]\n array B: f64[9]\n transient stream q: f64\n state s {\n access A\n access B\n \
+                    access q\n map outer [i = 0:9] {\n map inner [j = 0:9] {\n tasklet f (x) -> (y) { y = x }\n \
+                    tasklet none () -> (y) { y = 1.0 }\n inner.A -> f.x: A[i]\n f.y -> inner.B: B[i] wcr(sum)\n none.y -> inner.q: q\n \
+                    }\n outer.A -> inner.A\n inner.B -> outer.B\n inner.q -> outer.q\n }\n A -> outer.A\n outer.B -> B\n outer.q -> q\n \
+                    consume all [e = 0:2] {\n tasklet g (x) -> (y) { y = x }\n all.stream -> g.x: q\n g.y -> all.B: B[0] wcr(sum)\n \
+                    }\n access last = B\n q -> all.stream\n all.B -> last\n order B -> last\n }\n}";
+        let sdfg = parse("p.sdft", text).unwrap();
+        let (_, state) = sdfg.states().next().unwrap();
+        let tree = ScopeTree::of(state);
+        let mut inside = 0;
+        for (id, node) in state.nodes() {
+            assert_eq!(scope_around(state, id), tree.scope_of(id), "{}", node.label);
+            inside += usize::from(tree.scope_of(id).is_some());
+        }
+        assert!(inside >= 5, "{inside}");
+    }
 }

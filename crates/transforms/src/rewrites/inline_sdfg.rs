@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use sdfg::analysis::scope_around;
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{BlockKind, Flow, NestedSdfg, Node, NodeId, NodeKind, State};
 use serde::{Deserialize, Serialize};
@@ -131,7 +132,7 @@ impl Transformation for InlineSdfg {
         };
         if is_one_state(nested) {
             let copy = copy_of_arguments(nested);
-            if let Some(label) = copy.filter(|_| site.scopes().scope_of(site.found.node(0)).is_some()) {
+            if let Some(label) = copy.filter(|_| scope_around(site.state(), site.found.node(0)).is_some()) {
                 let reason = format!(
                     "copies its argument `{label}` to another one in a scope: nothing outside would wait for it"
                 );
@@ -140,7 +141,7 @@ impl Transformation for InlineSdfg {
             return Ok(Evidence::of_structure());
         }
         let (state, call) = (site.state(), site.found.node(0));
-        if site.scopes().scope_of(call).is_some() {
+        if scope_around(state, call).is_some() {
             let reason = "calls an SDFG of several blocks in a scope, which repeats nodes and not blocks";
             return Err(Refusal::structure(site.label(0), reason));
         }

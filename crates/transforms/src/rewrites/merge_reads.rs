@@ -1,6 +1,6 @@
 //! [`MergeReads`].
 
-use sdfg::analysis::{Use, node_leads_to};
+use sdfg::analysis::{Use, node_leads_to, scope_around};
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{ContainerKind, Flow, NodeId, State};
 use serde::{Deserialize, Serialize};
@@ -82,15 +82,14 @@ impl Transformation for MergeReads {
             ContainerKind::Stream { .. } => return refused("is a stream"),
             ContainerKind::View(_) | ContainerKind::Reference(_) => return refused("is a view or reference"),
         }
-        let tree = site.scopes();
-        if tree.scope_of(node).is_some() {
-            return refused("is in a scope");
-        }
         if has_data(state, node) {
             return refused("is written");
         }
         if state.each_out_edge(node).next().is_none() {
             return refused("is read by nothing");
+        }
+        if scope_around(state, node).is_some() {
+            return refused("is in a scope");
         }
         if partner(site, node).is_none() {
             return refused("has elements that no other access node has, or is not ordered behind it");
@@ -104,8 +103,7 @@ impl Transformation for MergeReads {
         let mut all = container.map(|container| editor.accesses_of(id, container)).unwrap_or_default();
         all.sort_unstable();
         let state = editor.state(id)?;
-        let tree = sdfg::analysis::ScopeTree::of(state);
-        let Some(kept) = kept_node(state, node, &all, &|other| tree.scope_of(other).is_none()) else {
+        let Some(kept) = kept_node(state, node, &all) else {
             return Err(EditError::NoNode(node));
         };
         let earlier: Vec<NodeId> = state.each_in_edge(node).map(|(_, edge)| edge.src).collect();
@@ -143,7 +141,7 @@ fn has_data(state: &State, node: NodeId) -> bool {
 }
 
 fn partner(site: &Site<'_>, node: NodeId) -> Option<NodeId> {
-    let (tree, state, uses) = (site.scopes(), site.state(), site.uses());
+    let (state, uses) = (site.state(), site.uses());
     let container = state.node(node).kind.container()?;
     let mut all = Vec::new();
     for used in uses.in_state(container, site.found.state()) {
@@ -154,30 +152,40 @@ fn partner(site: &Site<'_>, node: NodeId) -> Option<NodeId> {
         }
     }
     all.sort_unstable();
-    kept_node(state, node, &all, &|other| tree.scope_of(other).is_none())
+    kept_node(state, node, &all)
 }
 
+/// The nodes of a container that may stay in place of one of them, by id: some of those next to it, and the first ones. A node that
+/// is read was mostly written or read next to it. More candidates make long states take quadratic time.
+fn candidates(node: NodeId, all: &[NodeId]) -> Vec<NodeId> {
+    let at = all.partition_point(|other| *other < node);
+    let near = at.saturating_sub(NEAR).max(FIRST)..(at + NEAR).min(all.len());
+    let first = all.iter().take(FIRST);
+    first.chain(all.get(near).unwrap_or_default()).copied().filter(|other| *other != node).collect()
+}
+
+/// Candidates on each side of a node.
+const NEAR: usize = 6;
+
+/// Candidates at the beginning of a state.
+const FIRST: usize = 4;
+
 /// The access node, of all of the container, that can stand for a node that only reads: the first by id.
-fn kept_node(
-    state: &State,
-    node: NodeId,
-    all: &[NodeId],
-    is_outside: &dyn Fn(NodeId) -> bool,
-) -> Option<NodeId> {
+fn kept_node(state: &State, node: NodeId, all: &[NodeId]) -> Option<NodeId> {
     let leads = |from: NodeId, to: NodeId| node_leads_to(state, from, to);
     let copies = state.each_out_edge(node).any(|(_, edge)| matches!(edge.memlet.flow, Flow::Copy { .. }));
-    all.iter().copied().find(|kept| {
-        let is_fitting = *kept != node
-            && is_outside(*kept)
-            // Of two that only read, one stays.
-            && (has_data(state, *kept) || leads(*kept, node) || *kept < node)
-            && (!has_data(state, *kept) || leads(*kept, node))
-            && !leads(node, *kept);
+    let writes: Vec<NodeId> = all.iter().copied().filter(|other| has_data(state, *other)).collect();
+    candidates(node, all).into_iter().find(|kept| {
+        // Of two that only read, the first one stays, or the one that leads to the other.
+        let may_stay = || !has_data(state, *kept) && *kept < node || leads(*kept, node);
+        let is_fitting =
+            *kept != node && scope_around(state, *kept).is_none() && may_stay() && !leads(node, *kept);
         // A copy is made when its source is reached.
         let is_in_time =
             !copies || state.each_in_edge(node).all(|(_, edge)| edge.src == *kept || leads(edge.src, *kept));
-        let is_settled = all.iter().filter(|other| *other != kept && has_data(state, **other)).all(|write| {
-            is_outside(*write) && (leads(*write, *kept) || (leads(node, *write) && leads(*kept, *write)))
+        let is_settled = writes.iter().filter(|other| *other != kept).all(|write| {
+            scope_around(state, *write).is_none()
+                && (leads(*write, *kept) || (leads(node, *write) && leads(*kept, *write)))
         });
         is_fitting && is_in_time && is_settled
     })
