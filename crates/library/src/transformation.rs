@@ -119,6 +119,10 @@ impl Transformation for ExpandLibrary {
         serde_json::to_value(self).unwrap_or_default()
     }
 
+    fn tells_containers_apart(&self) -> bool {
+        false
+    }
+
     fn pattern(&self) -> Pattern {
         Pattern::path([("node", NodeClass::Operation)])
     }

@@ -3,6 +3,7 @@
 use sdfg::ir::Sdfg;
 use sdfg::path::ElementPath;
 
+use super::shared_arguments::checked;
 use super::{Conditions, Match, Site, Tables, TransformError, Transformation, places};
 
 /// Where a transformation is applied.
@@ -109,7 +110,7 @@ impl Anchor {
         if fitting.len() > 1 {
             let tables = Tables::new();
             let passes = |found: &&Match| {
-                Site::of(program, found, &tables).is_some_and(|site| transformation.check(&site).is_ok())
+                Site::of(program, found, &tables).is_some_and(|site| checked(transformation, &site).is_ok())
             };
             let passing: Vec<&Match> = fitting.iter().copied().filter(|found| passes(found)).collect();
             fitting = if passing.is_empty() { fitting[..1].to_vec() } else { passing };

@@ -10,6 +10,7 @@ use sdfg::ir::{BlockId, BlockKind, ContainerId, EdgeId, NodeId, NodeKind, Region
 use sdfg::path::{ElementPath, ElementPlace, Target};
 use sdfg::symbolic::Assumptions;
 
+use super::shared_arguments::{SharedArguments, same_memory};
 use super::{Refusal, Tables, Transformation};
 use crate::pattern::{BlockClass, Host, NodeClass, Pattern, Shape, monomorphisms};
 
@@ -173,6 +174,16 @@ impl<'p> Site<'p> {
     /// Writes that reach each read of the SDFG.
     pub fn reaching_definitions(&self) -> Arc<ReachingDefinitions> {
         self.tables.analyses(&self.found.calls, |analyses| analyses.reaching_definitions(self.sdfg))
+    }
+
+    /// Arguments of the SDFG that share memory.
+    pub(super) fn shared_arguments(&self) -> Arc<SharedArguments> {
+        self.tables.shared_arguments(self.program, &self.found.calls)
+    }
+
+    /// The containers that may share elements with a container, itself among them.
+    pub fn same_memory(&self, id: ContainerId) -> BTreeSet<ContainerId> {
+        same_memory(self.sdfg, &self.uses(), &self.shared_arguments(), id)
     }
 
     /// The nodes in the scope of an entry and in the scopes inside it, with the exit.

@@ -10,6 +10,7 @@ mod metadata;
 mod pipeline;
 mod refusal;
 mod registry;
+mod shared_arguments;
 mod simplify;
 mod tables;
 mod transformation;

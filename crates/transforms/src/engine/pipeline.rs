@@ -7,6 +7,7 @@ use sdfg::validate::{Validated, validate};
 
 use super::chain::{Chain, ChainStep, SIMPLIFY};
 use super::found::holds;
+use super::shared_arguments::checked;
 use super::{
     Anchor, Conditions, Evidence, Match, Refusal, Registry, Site, Step, Tables, Tally, TransformError,
     Transformation, apply_under, fixed_point, places,
@@ -203,7 +204,7 @@ pub fn matches(program: &Sdfg, transformation: &dyn Transformation) -> Vec<Match
 /// As [`matches()`], with the tables of the program: for the matches of many transformations.
 pub fn matches_with(program: &Sdfg, transformation: &dyn Transformation, tables: &Tables) -> Vec<Match> {
     let passes = |found: &Match| {
-        Site::of(program, found, tables).is_some_and(|site| transformation.check(&site).is_ok())
+        Site::of(program, found, tables).is_some_and(|site| checked(transformation, &site).is_ok())
     };
     places(program, transformation).into_iter().filter(passes).collect()
 }
@@ -224,7 +225,7 @@ pub fn apply(
     let tables = Tables::new();
     let site = Site::of(program, found, &tables).filter(|site| holds(transformation, site));
     let site = site.ok_or_else(gone)?;
-    let evidence = transformation.check(&site).map_err(refused)?;
+    let evidence = checked(transformation, &site).map_err(refused)?;
     let edited = edit(program, transformation, found).map_err(|error| refused(Refusal::Edit(error)))?;
     Ok(Application { name, at, changes: edited, evidence, conditions: Conditions::default() })
 }
@@ -248,7 +249,7 @@ pub(super) fn apply_in_series(
     tables: &mut Tables,
 ) -> Option<Evidence> {
     let site = Site::of(editor.sdfg(), found, tables).filter(|site| holds(transformation, site))?;
-    let evidence = transformation.check(&site).ok()?;
+    let evidence = checked(transformation, &site).ok()?;
     let before = editor.position();
     let edits = |editor: &mut Editor<'_>| {
         within(editor, &found.calls, &mut |editor| transformation.apply(editor, found))

@@ -5,6 +5,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::Arc;
 
 use sdfg::analysis::{Analyses, ScopeTree, SymbolFacts, Use, Uses};
@@ -12,12 +13,18 @@ use sdfg::edit::{TouchedAt, TouchedPart};
 use sdfg::ir::{NodeId, Sdfg, StateId};
 use sdfg::path::{ElementPlace, Target};
 
+use super::shared_arguments::{SharedArguments, shared_arguments};
+
 /// The calls that lead from a program to an SDFG.
 type Calls = Vec<(StateId, NodeId)>;
 
 /// The tables of a program.
 #[derive(Debug, Default)]
-pub struct Tables(RefCell<BTreeMap<Calls, OfSdfg>>);
+pub struct Tables {
+    own: RefCell<BTreeMap<Calls, OfSdfg>>,
+    /// Arguments that share memory, which depend on the SDFGs around.
+    shared: RefCell<BTreeMap<Calls, Arc<SharedArguments>>>,
+}
 
 /// The tables of one SDFG.
 #[derive(Debug, Default)]
@@ -36,7 +43,7 @@ impl Tables {
     }
 
     fn of<T>(&self, calls: &[(StateId, NodeId)], look: impl FnOnce(&mut OfSdfg) -> T) -> T {
-        let mut tables = self.0.borrow_mut();
+        let mut tables = self.own.borrow_mut();
         match tables.get_mut(calls) {
             Some(found) => look(found),
             None => look(tables.entry(calls.to_vec()).or_default()),
@@ -68,10 +75,25 @@ impl Tables {
         self.of(calls, |of| look(&mut of.others))
     }
 
+    /// Arguments of the SDFG behind some calls that share memory.
+    pub(super) fn shared_arguments(
+        &self,
+        program: &Sdfg,
+        calls: &[(StateId, NodeId)],
+    ) -> Arc<SharedArguments> {
+        if let Some(found) = self.shared.borrow().get(calls) {
+            return found.clone();
+        }
+        let found = shared_arguments(program, calls, self);
+        self.shared.borrow_mut().insert(calls.to_vec(), found.clone());
+        found
+    }
+
     /// Follows edits of a program.
     pub(super) fn follow<'e>(&mut self, program: &Sdfg, touched: impl IntoIterator<Item = TouchedAt<'e>>) {
-        let tables = self.0.get_mut();
+        let (tables, shared) = (self.own.get_mut(), self.shared.get_mut());
         for (calls, part) in touched {
+            forget_shared(shared, calls);
             forget_calls(tables, calls, part);
             let Some(of) = tables.get_mut(calls) else { continue };
             let place = ElementPlace { calls: calls.to_vec(), target: Target::Sdfg };
@@ -84,10 +106,24 @@ impl Tables {
 
     /// Whether the tables are those of the program: for tests of [`follow`](Tables::follow).
     pub(super) fn are_of(&self, program: &Sdfg) -> bool {
-        self.0.borrow().iter().all(|(calls, of)| {
+        self.own.borrow().iter().all(|(calls, of)| {
             let place = ElementPlace { calls: calls.clone(), target: Target::Sdfg };
             place.sdfg(program).is_none_or(|sdfg| of.are_of(sdfg))
         })
+    }
+}
+
+/// Drops what is known of the arguments of SDFGs that a touched one calls, directly or not.
+fn forget_shared(shared: &mut BTreeMap<Calls, Arc<SharedArguments>>, calls: &[(StateId, NodeId)]) {
+    let below = (Bound::Excluded(calls.to_vec()), Bound::Unbounded);
+    let called: Vec<Calls> = shared
+        .range(below)
+        .map(|(path, _)| path)
+        .take_while(|path| path.starts_with(calls))
+        .cloned()
+        .collect();
+    for path in called {
+        shared.remove(&path);
     }
 }
 

@@ -28,6 +28,13 @@ pub trait Transformation: fmt::Debug {
     /// The reason for which it would not, or for which that is not proved.
     fn check(&self, site: &Site<'_>) -> Result<Evidence, Refusal>;
 
+    /// Whether the check takes containers of different names for different memory. The engine refuses such transformations in
+    /// a called SDFG whose arguments share elements that one of them writes. Those that keep the order of all accesses, or
+    /// change only transients, may answer `false`.
+    fn tells_containers_apart(&self) -> bool {
+        true
+    }
+
     /// Rewrites the program at a match that passed the check. The editor is in the SDFG of the match.
     ///
     /// # Errors

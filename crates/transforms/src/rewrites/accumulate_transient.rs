@@ -80,7 +80,7 @@ impl Transformation for AccumulateTransient {
             let reason = format!("the inner map sums up or multiplies no part of `{}`", self.array);
             return Err(Refusal::Parameter { parameter: "array", reason });
         };
-        local_storage::undisturbed(site, (outer, inner), (chosen, id), CopyDirection::Out)?;
+        local_storage::undisturbed(site, outer, (chosen, id), CopyDirection::Out)?;
         Ok(Evidence::of_structure())
     }
 

@@ -33,7 +33,7 @@ static METADATA: Metadata = Metadata {
 anchored!(DeadDataflowElimination);
 
 impl Transformation for DeadDataflowElimination {
-    described!(METADATA);
+    described!(METADATA, of_any_memory);
 
     fn pattern(&self) -> Pattern {
         Pattern::path([("data", NodeClass::Access)])

@@ -153,7 +153,7 @@ fn integer(sdfg: &Sdfg, expression: &Expression) -> Option<Expr> {
 }
 
 impl Transformation for DeadStateElimination {
-    described!(METADATA);
+    described!(METADATA, of_any_memory);
 
     fn pattern(&self) -> Pattern {
         Pattern::block("block", BlockClass::Any)

@@ -120,7 +120,7 @@ fn beside(state: &State, call: NodeId) -> Option<NodeId> {
 anchored!(InlineSdfg);
 
 impl Transformation for InlineSdfg {
-    described!(METADATA);
+    described!(METADATA, of_any_memory);
 
     fn pattern(&self) -> Pattern {
         Pattern::path([("call", NodeClass::Nested)])

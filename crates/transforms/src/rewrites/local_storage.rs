@@ -1,9 +1,8 @@
 //! [`LocalStorage`].
 
-use sdfg::analysis::Use;
+use sdfg::analysis::{bound_alias, is_leaf, leaf_edges};
 use sdfg::edit::{Cover, EditError, Editor};
-use sdfg::ir::{Container, ContainerId, EdgeId, Flow, NodeId, State, Storage};
-use sdfg::subset::Subset;
+use sdfg::ir::{Access, Container, ContainerId, EdgeId, Flow, NodeId, State, Storage};
 use serde::{Deserialize, Serialize};
 
 use super::{anchored, described};
@@ -13,8 +12,8 @@ use crate::pattern::{NodeClass, Pattern};
 /// Copies the part of a container that an inner map uses to a transient of the outer map's iteration.
 ///
 /// Data that the inner map reads are copied before it (`direction` `in`), data that it writes are copied back after it (`out`).
-/// It applies if nothing else in an iteration of the outer map writes the container, or for `out` accesses it at all. The
-/// editor refuses parts that it cannot tell exactly, since a copy would read elements that are not defined, or write others.
+/// It applies if nothing else in an iteration of the outer map writes the container, or for `out` accesses it at all, also
+/// through views and references. The editor refuses parts that it cannot tell exactly, since a copy would read elements that are not defined, or write others.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LocalStorage {
@@ -122,7 +121,7 @@ impl Transformation for LocalStorage {
                 "is written with a conflict resolution: use AccumulateTransient",
             ));
         }
-        undisturbed(site, (outer, inner), (chosen, id), self.direction)?;
+        undisturbed(site, outer, (chosen, id), self.direction)?;
         Ok(Evidence::of_structure())
     }
 
@@ -145,48 +144,39 @@ impl Transformation for LocalStorage {
     }
 }
 
-/// Refuses a container of which other parts of an iteration of the outer map touch what is copied, or that has a view.
+/// Refuses a container of which other parts of an iteration of the outer map touch what is copied, also by other names, or that
+/// gets another meaning there.
 pub(super) fn undisturbed(
     site: &Site<'_>,
-    (outer, inner): (NodeId, NodeId),
+    outer: NodeId,
     (chosen, id): (EdgeId, ContainerId),
     direction: CopyDirection,
 ) -> Result<(), Refusal> {
     let state = site.state();
+    let (names, own) = (site.same_memory(id), leaf_edges(state, chosen));
     let container = site.sdfg.container(id);
-    if container.is_alias() {
-        return Err(Refusal::container(&container.name, "is a view or reference"));
-    }
-    let binds = |used: Use| match used {
-        Use::Memlet(_, edge) => {
-            matches!(&state.edge(edge).memlet.flow, Flow::Bind(access) if access.container == id)
+    for edge in site.edges_within(outer).into_iter().filter(|edge| is_leaf(state, *edge)) {
+        if let Some((alias, _)) = bound_alias(state, edge).filter(|(alias, _)| names.contains(alias)) {
+            let reason =
+                format!("is bound in an iteration of the outer map, and may name `{}`", container.name);
+            return Err(Refusal::container(&site.sdfg.container(alias).name, reason));
         }
-        Use::Access(..) | Use::Condition(..) | Use::Block(_) | Use::Transition(_) => false,
-    };
-    if site.uses().in_state(id, site.found.state()).any(binds) {
-        return Err(Refusal::container(&container.name, "has a view in this state"));
-    }
-    let tree = site.scopes();
-    let shown = |subset: &Subset| format!("`{}[{subset}]`", container.name);
-    for edge in site.edges_within(outer) {
-        let (scope, content) = (tree.scope_of_edge(state, edge), state.edge(edge));
-        let is_written = content.memlet.write_access().filter(|access| access.container == id);
-        let is_read = content.memlet.read_access().filter(|access| access.container == id);
+        let memlet = &state.edge(edge).memlet;
+        let is_written = memlet.write_access().filter(|access| names.contains(&access.container));
+        let is_read = memlet.read_access().filter(|access| names.contains(&access.container));
         let conflict = match direction {
             CopyDirection::In => is_written,
-            CopyDirection::Out => {
-                let is_own = edge == chosen
-                    || tree.enclosing_scope(scope).any(|around| around == inner)
-                    || content.src == state.exit_of(inner).unwrap_or(inner);
-                is_read.or(is_written.filter(|_| !is_own))
-            }
+            CopyDirection::Out => is_read.or(is_written.filter(|_| !own.contains(&edge))),
         };
         if let Some(access) = conflict {
-            let first = state.edge(chosen).memlet.accesses().next().map(|access| shown(access.subset()));
+            let shown = |access: &Access| {
+                format!("`{}[{}]`", site.sdfg.container(access.container).name, access.subset())
+            };
+            let first = state.edge(chosen).memlet.accesses().next().map(shown);
             return Err(Refusal::Conflict {
                 container: container.name.clone(),
                 first: first.unwrap_or_default(),
-                second: shown(access.subset()),
+                second: shown(access),
                 reason: "may touch the same elements in one iteration of the outer map",
             });
         }

@@ -52,7 +52,7 @@ anchored!(LoopPeeling);
 const LIMIT: i64 = 64;
 
 impl Transformation for LoopPeeling {
-    described!(METADATA);
+    described!(METADATA, of_any_memory);
 
     fn pattern(&self) -> Pattern {
         Pattern::block("loop", BlockClass::Loop)

@@ -68,7 +68,7 @@ impl LoopUnroll {
 }
 
 impl Transformation for LoopUnroll {
-    described!(METADATA);
+    described!(METADATA, of_any_memory);
 
     fn pattern(&self) -> Pattern {
         Pattern::block("loop", BlockClass::Loop)

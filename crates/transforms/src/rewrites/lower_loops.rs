@@ -58,7 +58,7 @@ static METADATA: Metadata = Metadata {
 anchored!(LowerLoops);
 
 impl Transformation for LowerLoops {
-    described!(METADATA);
+    described!(METADATA, of_any_memory);
 
     fn pattern(&self) -> Pattern {
         Pattern::block("loop", BlockClass::Loop)

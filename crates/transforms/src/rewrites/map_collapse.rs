@@ -31,7 +31,7 @@ static METADATA: Metadata = Metadata {
 anchored!(MapCollapse);
 
 impl Transformation for MapCollapse {
-    described!(METADATA);
+    described!(METADATA, of_any_memory);
 
     fn pattern(&self) -> Pattern {
         nested_maps::pattern()

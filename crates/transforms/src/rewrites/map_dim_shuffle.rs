@@ -76,7 +76,7 @@ impl MapDimShuffle {
 }
 
 impl Transformation for MapDimShuffle {
-    described!(METADATA);
+    described!(METADATA, of_any_memory);
 
     fn pattern(&self) -> Pattern {
         Pattern::path([("map", NodeClass::MapEntry)])

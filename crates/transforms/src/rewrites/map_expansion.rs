@@ -47,7 +47,7 @@ static METADATA: Metadata = Metadata {
 anchored!(MapExpansion);
 
 impl Transformation for MapExpansion {
-    described!(METADATA);
+    described!(METADATA, of_any_memory);
 
     fn pattern(&self) -> Pattern {
         Pattern::path([("map", NodeClass::MapEntry)])

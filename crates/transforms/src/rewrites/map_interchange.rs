@@ -30,7 +30,7 @@ static METADATA: Metadata = Metadata {
 anchored!(MapInterchange);
 
 impl Transformation for MapInterchange {
-    described!(METADATA);
+    described!(METADATA, of_any_memory);
 
     fn pattern(&self) -> Pattern {
         nested_maps::pattern()

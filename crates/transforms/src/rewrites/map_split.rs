@@ -89,7 +89,7 @@ impl MapSplit {
 }
 
 impl Transformation for MapSplit {
-    described!(METADATA);
+    described!(METADATA, of_any_memory);
 
     fn pattern(&self) -> Pattern {
         Pattern::path([("map", NodeClass::MapEntry)])

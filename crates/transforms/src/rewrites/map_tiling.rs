@@ -148,7 +148,7 @@ impl MapTiling {
 }
 
 impl Transformation for MapTiling {
-    described!(METADATA);
+    described!(METADATA, of_any_memory);
 
     fn pattern(&self) -> Pattern {
         Pattern::path([("map", NodeClass::MapEntry)])

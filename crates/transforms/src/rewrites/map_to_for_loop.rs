@@ -31,7 +31,7 @@ static METADATA: Metadata = Metadata {
 anchored!(MapToForLoop);
 
 impl Transformation for MapToForLoop {
-    described!(METADATA);
+    described!(METADATA, of_any_memory);
 
     fn pattern(&self) -> Pattern {
         Pattern::path([("map", NodeClass::MapEntry)])

@@ -71,7 +71,7 @@ impl MapUnroll {
 }
 
 impl Transformation for MapUnroll {
-    described!(METADATA);
+    described!(METADATA, of_any_memory);
 
     fn pattern(&self) -> Pattern {
         Pattern::path([("map", NodeClass::MapEntry)])

@@ -156,8 +156,15 @@ pub(crate) fn register(registry: &mut Registry) {
 }
 
 /// The parts of [`Transformation`](crate::Transformation) that are the same for all: the description, the parameters, and the
-/// steps of a pipeline.
+/// steps of a pipeline. `of_any_memory` if the check takes no containers of different names for different memory.
 macro_rules! described {
+    ($metadata:expr, of_any_memory) => {
+        described!($metadata);
+
+        fn tells_containers_apart(&self) -> bool {
+            false
+        }
+    };
     ($metadata:expr) => {
         fn metadata(&self) -> &'static crate::Metadata {
             &$metadata

@@ -30,7 +30,7 @@ static METADATA: Metadata = Metadata {
 anchored!(NestSdfg);
 
 impl Transformation for NestSdfg {
-    described!(METADATA);
+    described!(METADATA, of_any_memory);
 
     fn pattern(&self) -> Pattern {
         Pattern::path([("map", NodeClass::MapEntry)])

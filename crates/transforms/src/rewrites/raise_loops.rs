@@ -61,7 +61,7 @@ static METADATA: Metadata = Metadata {
 anchored!(RaiseLoops);
 
 impl Transformation for RaiseLoops {
-    described!(METADATA);
+    described!(METADATA, of_any_memory);
 
     fn pattern(&self) -> Pattern {
         Pattern::Sdfg

@@ -28,7 +28,7 @@ static METADATA: Metadata = Metadata {
 anchored!(StateElimination);
 
 impl Transformation for StateElimination {
-    described!(METADATA);
+    described!(METADATA, of_any_memory);
 
     fn pattern(&self) -> Pattern {
         Pattern::block("state", BlockClass::State)

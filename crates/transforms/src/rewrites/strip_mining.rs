@@ -55,7 +55,7 @@ impl StripMining {
 }
 
 impl Transformation for StripMining {
-    described!(METADATA);
+    described!(METADATA, of_any_memory);
 
     fn pattern(&self) -> Pattern {
         Pattern::path([("map", NodeClass::MapEntry)])

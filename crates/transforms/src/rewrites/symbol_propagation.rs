@@ -96,7 +96,7 @@ fn chosen(site: &Site<'_>) -> Result<(TransitionId, Symbol, Expr), Refusal> {
 }
 
 impl Transformation for SymbolPropagation {
-    described!(METADATA);
+    described!(METADATA, of_any_memory);
 
     fn pattern(&self) -> Pattern {
         Pattern::Blocks {

@@ -33,7 +33,7 @@ static METADATA: Metadata = Metadata {
 anchored!(TrivialMapElimination);
 
 impl Transformation for TrivialMapElimination {
-    described!(METADATA);
+    described!(METADATA, of_any_memory);
 
     fn pattern(&self) -> Pattern {
         Pattern::path([("map", NodeClass::MapEntry)])

@@ -1,0 +1,86 @@
+//! Arguments of called SDFGs that share memory: two names of the same elements.
+
+use sdfg::ir::Sdfg;
+use sdfg_transforms::rewrites::{LoopToMap, StateFusion};
+use sdfg_transforms::{Match, Transformation, apply, places};
+
+use super::support::{applies, difference, parsed};
+use super::{at, forced};
+
+/// The reason for which a transformation refuses a match. The forced rewrite is wrong.
+fn refuses_rightly(before: &Sdfg, transformation: &dyn Transformation, found: &Match) -> String {
+    let refusal = apply(&mut before.clone(), transformation, found).expect_err("a refusal").to_string();
+    let wrong = forced(before, transformation, found);
+    assert!(wrong.is_err() || wrong.is_ok_and(|wrong| difference(before, &wrong).is_some()), "{refusal}");
+    refusal
+}
+
+#[test]
+fn issue_1445_states_that_meet_in_a_row_of_two_names_are_not_fused() {
+    let before = parsed(include_str!("1445.sdft"));
+    let found = at(&before, &StateFusion::default(), "rows/s/call/twice");
+    let reason = refuses_rightly(&before, &StateFusion::default(), &found);
+    assert!(reason.contains("`M_out` is written, and may share elements with `M_in`"), "{reason}");
+    // Under one name, the states wait for each other.
+    let one = include_str!("1445.sdft")
+        .replace("T_in", "T")
+        .replace("T_out", "T")
+        .replace("M_in", "M")
+        .replace("M_out", "M");
+    let one = one.replace(
+        "        array T: f64[N]\n        array T: f64[N]\n        array M: f64[N]\n",
+        "        array T: f64[N]\n",
+    );
+    let one = parsed(&one);
+    let mut fused = one.clone();
+    let found = at(&one, &StateFusion::default(), "rows/s/call/twice");
+    apply(&mut fused, &StateFusion::default(), &found).expect("a fusion");
+    assert!(difference(&before, &fused).is_none());
+}
+
+/// A call with the parts `X` and `Y` of `A`, or of a view of it.
+fn call(parts: [&str; 2], declared: &str, bound: &str) -> String {
+    format!(
+        "sdfg p {{
+  symbol N: i64
+  array A: f64[2*N]
+  {declared}
+  state s {{
+    access A
+    access D = A
+    {bound}
+    nested call (X) -> (Y) with (N = N) sdfg inner {{
+      symbol N: i64
+      array X: f64[N]
+      array Y: f64[N]
+      for l: i = 0:N - 1 {{
+        state b {{
+          access X
+          access Y
+          tasklet t (x) -> (y) {{ y = x + 1 }}
+          X -> t.x: X[i]
+          t.y -> Y: Y[i + 1]
+        }}
+      }}
+    }}
+    {}
+    call.Y -> D: A[{}]
+  }}
+}}",
+        parts[0], parts[1]
+    )
+}
+
+#[test]
+fn loops_over_two_names_of_an_array_are_refused() {
+    let view = ("view V: f64[N]", "access V\n bind A -> V: A[0:N]");
+    for (read, declared, bound) in [("A -> call.X: A[0:N]", "", ""), ("V -> call.X: V[0:N]", view.0, view.1)]
+    {
+        let before = parsed(&call([read, "0:N"], declared, bound));
+        let found = places(&before, &LoopToMap::default()).remove(0);
+        let reason = refuses_rightly(&before, &LoopToMap::default(), &found);
+        assert!(reason.contains("`Y` is written, and may share elements with `X`"), "{reason}");
+    }
+    // Halves have no element in common.
+    applies(&call(["A -> call.X: A[N:2*N]", "0:N"], "", ""), &LoopToMap::default());
+}
