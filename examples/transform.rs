@@ -40,13 +40,13 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     // 1. Apply. A step names its place by labels. A step that does not apply leaves the program unchanged, and its
     //    error names the memlets or the statement for which it does not.
     let mut p = Pipeline::on(program("2.0")?);
-    p.apply(MapFusion::of("add", "scale"))?;
+    p.apply(MapFusion::at("add", "scale"))?;
     // The fused map has a label by rule. Fewer iterations than threads: the step is taken back.
     p.apply(MapTiling::new([1024]).at("add.fused0"))?;
     p.undo()?;
     p.apply(MapTiling::new([16]).at("add.fused0"))?;
     println!("{}", sdfg::text::print(p.program()));
-    println!("Lanes may run {} map.", p.matches::<Vectorization>().len());
+    println!("Lanes may run {} map.", p.matches::<Vectorization>()?.len());
     p.apply(Vectorization::default())?;
     for application in p.applications() {
         println!("{} at {}", application.name, application.at);

@@ -4,7 +4,7 @@ use clap::Args;
 use sdfg::ir::Sdfg;
 use sdfg::text;
 use sdfg_transforms::{
-    Anchor, Application, Chain, ChainError, Conditions, Pipeline, Site, Soundness, Step, Tables, Tally,
+    Anchor, Application, Chain, ChainError, Conditions, Page, Pipeline, Site, Soundness, Step, Tables, Tally,
     TransformError, Transformation, apply, places, simplify,
 };
 use serde_json::{Map, Value, json};
@@ -179,22 +179,7 @@ impl Transforms {
                 let made = registry.make(name, &Value::Null);
                 let made =
                     made.map_err(|error| Failure::usage(error).help("`sdfg transforms` lists them"))?;
-                let metadata = made.metadata();
-                out.push_str(&format!("{}\n\n{}\n\n", metadata.name, metadata.page()));
-                out.push_str(&format!("Pattern: {}\n", pattern(made.as_ref())));
-                out.push_str(&format!("Soundness: {}\n", metadata.soundness.name()));
-                out.push_str(&format!("Source: {}\n", metadata.source));
-                if metadata.is_strict {
-                    out.push_str("Part of `sdfg simplify`.\n");
-                }
-                for parameter in metadata.parameters {
-                    let default =
-                        parameter.default.map_or("required".to_owned(), |value| format!("default {value}"));
-                    out.push_str(&format!(
-                        "Parameter {} ({}, {default}): {}\n",
-                        parameter.name, parameter.ty, parameter.summary
-                    ));
-                }
+                out.push_str(&Page::of(made.as_ref()).to_string());
             }
         }
         print(out.as_bytes())

@@ -13,16 +13,25 @@ use crate::registry::BuiltIn;
 
 /// Replaces a reduction or a library node by the nested SDFG of one of its expansions.
 ///
-/// Library nodes have the expansions of their operation: `pure`, and some `fast`. Reductions have `pure` (a map over all
-/// elements), `sequential` (the same on one thread), `parallel` (16 private results along the first axis that is reduced, which
-/// are combined at the end) and `tree` (pairs along this axis, then pairs of pairs). The last two combine elements in another
-/// order, and need a transient.
+/// Library nodes have the expansions of their operation: `pure`, and some `fast`. Reductions have `pure` (a
+/// map over all elements), `sequential` (the same on one thread), `parallel` (16 private results along the
+/// first axis that is reduced, which are combined at the end) and `tree` (pairs along this axis, then pairs
+/// of pairs). The last two combine elements in another order, and need a transient.
 ///
-/// It applies if the operation is one of the library's, the node fits it, and the operation has the expansion. `parallel` and
-/// `tree` refuse functions whose result may depend on the order of elements: `replace`, `custom`.
+/// # When it applies
+///
+/// The operation is one of the library's, the node fits it, and the operation has the expansion.
+///
+/// # Refusals
+///
+/// - The operation has no such expansion, or the node does not fit the operation.
+/// - `parallel` and `tree`: the result of the function may depend on the order of elements (`replace`,
+///   `custom`).
+///
+/// # Before
 ///
 /// ```sdft
-/// sdfg before {
+/// sdfg total {
 ///   symbol N: i64
 ///   array A: f64[N]
 ///   scalar s: f64
@@ -37,8 +46,10 @@ use crate::registry::BuiltIn;
 /// }
 /// ```
 ///
+/// # After
+///
 /// ```sdft
-/// sdfg before {
+/// sdfg total {
 ///   symbol N: i64
 ///   array A: f64[N]
 ///   scalar s: f64
@@ -68,6 +79,11 @@ use crate::registry::BuiltIn;
 ///   }
 /// }
 /// ```
+///
+/// # Soundness
+///
+/// The interpreter defines the operation, and tests compare every expansion with it. The call takes the place
+/// of the node, with the same edges.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ExpandLibrary {

@@ -41,7 +41,8 @@ pub mod strategy;
 pub mod verify;
 
 pub use engine::{
-    Action, Anchor, Application, Chain, ChainError, Claim, Conditions, Evidence, Fact, Group, Match, Matched,
-    Metadata, Parameter, ParameterError, Pipeline, Refusal, Registry, Site, Soundness, Step, Tables, Tally,
-    TransformError, Transformation, apply, apply_under, fixed_point, matches, matches_with, places, simplify,
+    Action, Anchor, Application, Chain, ChainError, Claim, Conditions, Evidence, Fact, Group, HEADINGS,
+    Match, Matched, Metadata, Page, Parameter, ParameterError, Pipeline, Refusal, Registry, Section, Site,
+    Soundness, Step, Tables, Tally, TransformError, Transformation, apply, apply_under, fixed_point, matches,
+    matches_with, places, simplify,
 };

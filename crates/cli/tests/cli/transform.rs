@@ -35,7 +35,12 @@ fn transformations_have_pages_and_matches() {
     let bench = Bench::new();
     bench.file("p.sdft", TWO_MAPS);
     bench.run(&["transforms"]).prints(&["MapFusion", "control flow", "data"]);
-    bench.run(&["transforms", "MapTiling"]).prints(&["Pattern: map", "Parameter tile_sizes", "default [32]"]);
+    bench.run(&["transforms", "MapTiling"]).prints(&[
+        "Pattern\n\n  map\n",
+        "\n  - tile_sizes (list",
+        "default [32]",
+        "\nAfter\n",
+    ]);
     bench
         .run(&["match", "p.sdft"])
         .prints(&["MapFusion at p/s/add, p/s/T, p/s/scale", "MapTiling at p/s/add"]);

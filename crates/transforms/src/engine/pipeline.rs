@@ -9,8 +9,8 @@ use super::chain::{Chain, ChainStep, SIMPLIFY};
 use super::found::holds;
 use super::shared_arguments::checked;
 use super::{
-    Anchor, Conditions, Evidence, Match, Refusal, Registry, Site, Step, Tables, Tally, TransformError,
-    Transformation, apply_under, fixed_point, places,
+    Anchor, Conditions, Evidence, Match, ParameterError, Refusal, Registry, Site, Step, Tables, Tally,
+    TransformError, Transformation, apply_under, fixed_point, places,
 };
 
 /// A program with the transformations that were applied to it.
@@ -159,9 +159,20 @@ impl Pipeline {
         }
     }
 
-    /// The matches of a transformation with its default parameters that pass its check.
-    pub fn matches<T: Transformation + Default>(&self) -> Vec<Match> {
-        matches(&self.program, &T::default())
+    /// The matches of a transformation with its default parameters that pass its check. [`matches()`] takes others.
+    ///
+    /// # Errors
+    /// [`TransformError::Parameters`] if a parameter of the transformation has no default.
+    pub fn matches<T: Transformation + Default>(&self) -> Result<Vec<Match>, TransformError> {
+        let transformation = T::default();
+        let metadata = transformation.metadata();
+        if let Some(required) = metadata.parameters.iter().find(|parameter| parameter.default.is_none()) {
+            let reason =
+                format!("`{}` must be given, as `matches(program, &transformation)` has it", required.name);
+            let known = metadata.parameters.iter().map(|parameter| parameter.name.to_owned()).collect();
+            return Err(ParameterError::Parameters { name: metadata.name.to_owned(), reason, known }.into());
+        }
+        Ok(matches(&self.program, &transformation))
     }
 
     /// Takes the last application back.

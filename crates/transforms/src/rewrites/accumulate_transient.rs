@@ -12,12 +12,89 @@ use super::{anchored, described};
 use crate::engine::{Evidence, Group, Match, Metadata, Parameter, Refusal, Site, Soundness, Transformation};
 use crate::pattern::{NodeClass, Pattern};
 
-/// Combines what an inner map writes with a conflict resolution in a transient of the outer map's iteration, and the transient
-/// with the container once.
+/// Combines what an inner map writes with a conflict resolution in a transient of the outer map's iteration,
+/// and the transient with the container once.
 ///
-/// The transient begins with the neutral element: 0 for sums, 1 for products. It applies if all writes of the inner map have
-/// the same of these resolutions, and nothing else in an iteration of the outer map accesses the container. The editor refuses
-/// parts that it cannot tell exactly.
+/// So the inner map combines in a buffer that no other iteration touches, and the shared container gets one
+/// combination instead of one for each iteration of the inner map.
+///
+/// # When it applies
+///
+/// An outer map contains an inner map that writes a container with a conflict resolution, `sum` or `product`.
+/// The elements that the inner map writes are known exactly. The transient begins with the neutral element: 0
+/// for sums, 1 for products.
+///
+/// # Refusals
+///
+/// - The writes of the inner map have other resolutions, or different ones.
+/// - Something else in an iteration of the outer map accesses the container.
+/// - The container is a view or reference, or has a view in the state.
+/// - The part that the inner map writes has no exact form.
+///
+/// # Before
+///
+/// ```sdft
+/// sdfg row_sums {
+///   symbol N: i64
+///   array A: f64[N, 16]
+///   array sums: f64[N]
+///
+///   state main {
+///     access A
+///     map rows [i = 0:N] {
+///       map columns [j = 0:16] {
+///         tasklet element (a) -> (s) { s = a }
+///         columns.A -> element.a: A[i, j]
+///         element.s -> columns.sums: sums[i] wcr(sum)
+///       }
+///       rows.A -> columns.A
+///       columns.sums -> rows.sums
+///     }
+///     access sums
+///     A -> rows.A
+///     rows.sums -> sums
+///   }
+/// }
+/// ```
+///
+/// # After
+///
+/// ```sdft
+/// sdfg row_sums {
+///   symbol N: i64
+///   array A: f64[N, 16]
+///   array sums: f64[N]
+///   transient array sums_sum0: f64[1]
+///
+///   state main {
+///     access A
+///     map rows [i = 0:N] {
+///       map columns [j = 0:16] {
+///         tasklet element (a) -> (s) { s = a }
+///         columns.A -> element.a: A[i, j]
+///         element.s -> columns.sums: sums_sum0[0] wcr(sum)
+///       }
+///       access "columns.local0" = sums_sum0
+///       access "columns.local0.begin0" = sums_sum0
+///       tasklet "columns.local0.neutral0" () -> (y) { y = 0 }
+///       rows.A -> columns.A
+///       columns.sums -> "columns.local0"
+///       "columns.local0" -> rows.sums: sums_sum0[0] -> sums[i] wcr(sum)
+///       "columns.local0.neutral0".y -> "columns.local0.begin0": sums_sum0[0]
+///       order rows -> "columns.local0.neutral0"
+///       order "columns.local0.begin0" -> columns
+///     }
+///     access sums
+///     A -> rows.A
+///     rows.sums -> sums
+///   }
+/// }
+/// ```
+///
+/// # Soundness
+///
+/// Each element of the container is combined with the same values as before, in another grouping. Nothing in
+/// the iteration sees the container in between. Sums of floating-point numbers may differ in rounding.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AccumulateTransient {

@@ -18,15 +18,29 @@ use crate::engine::{
 use crate::loops::{accesses_of_state, plain_state};
 use crate::pattern::{NodeClass, Pattern};
 
-/// Tiles two maps together, of which the second reads from a transient what the first writes. The transient shrinks to what a tile
-/// of the second map reads.
+/// Tiles two maps together, of which the second reads from a transient what the first writes. The transient
+/// shrinks to what a tile of the second map reads.
 ///
-/// `tile_sizes` are those of the second map. Each tile runs the iterations of the first map that write what it reads: where tiles
-/// read common elements, as those of stencils do, the first map computes them once for each tile. So the first map writes the
-/// transient alone, without a conflict resolution, and the second map writes nothing that the first one reads.
+/// `tile_sizes` are those of the second map. Each tile runs the iterations of the first map that write what
+/// it reads: where tiles read common elements, as those of stencils do, the first map computes them once for
+/// each tile.
 ///
-/// In one dimension of the transient, for each tiled parameter, reads have the parameter plus a number as their index, and writes
-/// have a parameter of the first map plus a number. Both count by one.
+/// # When it applies
+///
+/// In one dimension of the transient, for each tiled parameter, reads have the parameter plus a number as
+/// their index, and writes have a parameter of the first map plus a number. Both parameters count by one. The
+/// maps have the same schedule and get no symbols from data.
+///
+/// # Refusals
+///
+/// - The transient is used elsewhere, is passed on with its strides, or is no array.
+/// - The first map writes another container, or writes the transient with a conflict resolution: iterations
+///   that tiles repeat would count twice.
+/// - The second map writes a container that the first one reads.
+/// - No dimension of the reads, or of the writes, has the form above.
+/// - There are more sizes than dimensions, or a size is not proved to be positive.
+///
+/// # Before
 ///
 /// ```sdft
 /// sdfg blur {
@@ -58,7 +72,7 @@ use crate::pattern::{NodeClass, Pattern};
 /// }
 /// ```
 ///
-/// With tiles of 64:
+/// # After
 ///
 /// ```sdft
 /// sdfg blur {
@@ -93,6 +107,12 @@ use crate::pattern::{NodeClass, Pattern};
 ///   }
 /// }
 /// ```
+///
+/// # Soundness
+///
+/// The first map is a function of data that neither map changes, so an iteration that runs in several tiles
+/// writes the same value in each. A tile runs all iterations of the first map that write what it reads, and
+/// every iteration of the second map is in exactly one tile.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BufferTiling {

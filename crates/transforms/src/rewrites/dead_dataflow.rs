@@ -13,8 +13,74 @@ use crate::pattern::{NodeClass, Pattern};
 
 /// Removes the computation of a transient that nothing reads.
 ///
-/// It applies to the last access node of a transient array or scalar which no memlet, view, condition or assignment reads. What
-/// computes it goes with it, unless that also writes something else, takes elements from a stream, or calls a foreign function.
+/// # When it applies
+///
+/// The access node is the last one of a transient array or scalar, and no memlet, view, condition or
+/// assignment reads the transient. What computes it goes with it.
+///
+/// # Refusals
+///
+/// - The container is an argument or a constant, or a stream, view or reference.
+/// - The container is read.
+/// - What computes it also writes something else, takes elements from a stream, or calls a foreign function.
+///
+/// # Before
+///
+/// ```sdft
+/// sdfg scale {
+///   symbol N: i64
+///   array A: f64[N]
+///   array B: f64[N]
+///   transient array squares: f64[N]
+///
+///   state main {
+///     access A
+///     map scaled [i = 0:N] {
+///       tasklet double (a) -> (b) { b = 2.0 * a }
+///       scaled.A -> double.a: A[i]
+///       double.b -> scaled.B: B[i]
+///     }
+///     access B
+///     map squared [i = 0:N] {
+///       tasklet square (a) -> (s) { s = a * a }
+///       squared.A -> square.a: A[i]
+///       square.s -> squared.squares: squares[i]
+///     }
+///     access squares
+///     A -> scaled.A
+///     scaled.B -> B
+///     A -> squared.A
+///     squared.squares -> squares
+///   }
+/// }
+/// ```
+///
+/// # After
+///
+/// ```sdft
+/// sdfg scale {
+///   symbol N: i64
+///   array A: f64[N]
+///   array B: f64[N]
+///
+///   state main {
+///     access A
+///     map scaled [i = 0:N] {
+///       tasklet double (a) -> (b) { b = 2.0 * a }
+///       scaled.A -> double.a: A[i]
+///       double.b -> scaled.B: B[i]
+///     }
+///     access B
+///     A -> scaled.A
+///     scaled.B -> B
+///   }
+/// }
+/// ```
+///
+/// # Soundness
+///
+/// The results of a program are its arguments. The removed nodes write nothing but the transient, and nothing
+/// reads that, so no argument depends on them.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DeadDataflowElimination {}

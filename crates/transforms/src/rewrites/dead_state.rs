@@ -14,9 +14,62 @@ use crate::pattern::{BlockClass, Pattern};
 
 /// Removes blocks that never run.
 ///
-/// It applies to a block that no transition leads to, or only transitions whose condition never holds, and to a branch with
-/// arms that are never taken: a condition before them always holds, or their own never does. Conditions are decided by what
-/// is known of the symbols in them; a condition that reads data is never decided.
+/// # When it applies
+///
+/// The block is one to which no transition leads, or only transitions whose condition never holds. Or it is a
+/// branch with arms that are never taken: a condition before them always holds, or their own never does. The
+/// values of symbols decide conditions.
+///
+/// # Refusals
+///
+/// - The block may run: a condition that reads data, or whose symbols are not known well enough, is not
+///   decided.
+/// - All arms of the branch may be taken.
+///
+/// # Before
+///
+/// ```sdft
+/// sdfg stages {
+///   symbol N: i64
+///   array A: f64[N + 1]
+///
+///   if mode: N >= 0 {
+///     state regular {
+///       access A
+///       tasklet one () -> (a) { a = 1.0 }
+///       one.a -> A: A[0]
+///     }
+///   } else {
+///     state degenerate {
+///       access A
+///       tasklet zero () -> (a) { a = 0.0 }
+///       zero.a -> A: A[0]
+///     }
+///   }
+/// }
+/// ```
+///
+/// # After
+///
+/// ```sdft
+/// sdfg stages {
+///   symbol N: i64
+///   array A: f64[N + 1]
+///
+///   if mode: N >= 0 {
+///     state regular {
+///       access A
+///       tasklet one () -> (a) { a = 1.0 }
+///       one.a -> A: A[0]
+///     }
+///   }
+/// }
+/// ```
+///
+/// # Soundness
+///
+/// A removed block or arm runs for no values of the symbols. The conditions of the arms that remain are
+/// tested in the same order.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DeadStateElimination {}

@@ -22,69 +22,193 @@ use crate::engine::{
 use crate::loops::{Counted, accesses_of_state, plain_state};
 use crate::pattern::{BlockClass, Pattern};
 
-/// Tiles a time loop over stencils together with their first dimension, so that tiles reuse data over several steps.
+/// Tiles a time loop over stencils together with their first dimension, so that tiles reuse data over several
+/// steps.
 ///
-/// It applies to a loop that counts up by one, whose body is a row of states with one map each. Each map has the tiled
-/// dimension as its first parameter, with step one and bounds that the loop does not change. Every access of a container that
-/// the body writes has, in one dimension of the container, the parameter plus a number as its index. Then two iterations of
-/// maps touch the same element only if their parameters differ by at most a *reach* `r`: the largest difference of these
-/// numbers. Everything else about the subscripts is free.
+/// Let `h = S * steps` be the number of maps in `steps` iterations of a body of `S` states, and `q` the
+/// number of a map among them. Tiles of two kinds follow each other. The first kind shrinks: map `q` runs the
+/// iterations from `begin + k*width + r*q` to `begin + (k + 1)*width - r*q`. The second kind grows, and fills
+/// the gaps: map `q` runs those from `begin + k*width - r*q` to `begin + k*width + r*q`. Here `r` is the
+/// *reach* of the stencils.
 ///
-/// Let `h = S * steps` be the number of maps in `steps` iterations of a body of `S` states, and `q` the number of a map among
-/// them. Tiles of two kinds follow each other. The first kind shrinks: map `q` runs the iterations from
-/// `begin + k*width + r*q` to `begin + (k + 1)*width - r*q`. The second kind grows, and fills the gaps: map `q` runs those from
-/// `begin + k*width - r*q` to `begin + k*width + r*q`. Tiles of a kind touch no common element, so they form a map. An
-/// iteration of a growing tile never comes before one of a shrinking tile on which it depends, and never shares an element with
-/// a later one of a shrinking tile. This holds for `width >= 2 * r * (h - 1)`; narrower tiles are refused.
+/// # When it applies
 ///
-/// Results are the same bit by bit: iterations that share an element, also by a sum, keep their order.
+/// The loop counts up by one. Its body is a row of states with one map each. Each map has the tiled dimension
+/// as its first parameter, with step one and bounds that the loop does not change. Every access of a
+/// container that the body writes has, in one dimension of the container, the parameter plus a number as its
+/// index. The reach `r` is the largest difference of these numbers. Other dimensions of subscripts are free.
+/// `width` is at least `2 * r * (h - 1)`.
 ///
-/// Before:
+/// # Refusals
 ///
-/// ```text
-/// for l: t = 0:T {
-///   state s {
-///     access A
-///     access B
-///     map m [i = 1:N - 1] {
-///       tasklet f (x, y) -> (z) { z = x + y }
-///       m.A -> f.x: A[i - 1]
-///       m.A -> f.y: A[i + 1]
-///       f.z -> m.B: B[i]
+/// - The body is no row of states with one map each, or a transition has a condition or an assignment.
+/// - A map has a first range whose step is not one, or whose bounds change; or a schedule that fixes its
+///   ranges.
+/// - A container that the body writes has no dimension in which all indices are the parameter plus a number,
+///   or is accessed outside of the maps.
+/// - A map gets symbols from data, or hides its first parameter.
+/// - `width` is smaller than the reach and `steps` need.
+///
+/// # Before
+///
+/// ```sdft
+/// sdfg heat {
+///   symbol N: i64
+///   symbol T: i64
+///   array A: f64[N]
+///   array B: f64[N]
+///
+///   for time: t = 0:T {
+///     state forth {
+///       access A
+///       access B
+///       map cells [i = 1:N - 1] {
+///         tasklet average (left, right) -> (o) { o = 0.5 * (left + right) }
+///         cells.A -> average.left: A[i - 1]
+///         cells.A -> average.right: A[i + 1]
+///         average.o -> cells.B: B[i]
+///       }
+///       A -> cells.A
+///       cells.B -> B
 ///     }
-///     A -> m.A
-///     m.B -> B
-///   }
-///   state u {
-///     access B
-///     access A
-///     map n [i = 1:N - 1] {
-///       tasklet g (x) -> (z) { z = x }
-///       n.B -> g.x: B[i]
-///       g.z -> n.A: A[i]
+///     state back {
+///       access B
+///       access A
+///       map again [i = 1:N - 1] {
+///         tasklet hand_on (x) -> (o) { o = x }
+///         again.B -> hand_on.x: B[i]
+///         hand_on.o -> again.A: A[i]
+///       }
+///       B -> again.B
+///       again.A -> A
 ///     }
-///     B -> n.B
-///     n.A -> A
 ///   }
 /// }
 /// ```
 ///
-/// After, with `steps=2` and `width=8`:
+/// # After
 ///
-/// ```text
-/// for l.times0: t_time0 = 0:T:2 {
-///   state l.shrinking0 {
-///     map l [t_tile0 = 0:ceil_div(N - 2, 8)] {
-///       nested call { for l: t = t_time0:min(T, t_time0 + 2) { ... } }
+/// With `steps=2` and `width=8`:
+///
+/// ```sdft
+/// sdfg heat {
+///   symbol N: i64
+///   symbol T: i64
+///   array A: f64[N]
+///   array B: f64[N]
+///
+///   for "time.times0": t_time0 = 0:T:2 {
+///     state "time.shrinking0" {
+///       access A
+///       access B
+///       access A_1 = A
+///       access B_1 = B
+///       map time [t_tile0 = 0:(N + 5) // 8] {
+///         nested "time.shrinking0.call0" (A, B) -> (A, B) with (N = N, T = T, t_tile0 = t_tile0, t_time0 = t_time0) sdfg heat_time_shrinking0 {
+///           symbol N: i64
+///           symbol T: i64
+///           symbol t_tile0: i64
+///           symbol t_time0: i64
+///           array A: f64[N]
+///           array B: f64[N]
+///
+///           for time: t = t_time0:min(T, t_time0 + 2) {
+///             state forth {
+///               access A
+///               access B
+///               map cells [i = max(2*t + 8*t_tile0 - 2*t_time0 + 1, 1):min(N, 8*t_tile0 - 2*t + 2*t_time0 + 10) - 1] {
+///                 tasklet average (left, right) -> (o) { o = 0.5 * (left + right) }
+///                 cells.A -> average.left: A[i - 1]
+///                 cells.A -> average.right: A[i + 1]
+///                 average.o -> cells.B: B[i]
+///               }
+///               A -> cells.A
+///               cells.B -> B
+///             }
+///             state back {
+///               access B
+///               access A
+///               map again [i = max(2*t + 8*t_tile0 - 2*t_time0 + 2, 1):min(N, 8*t_tile0 - 2*t + 2*t_time0 + 9) - 1] {
+///                 tasklet hand_on (x) -> (o) { o = x }
+///                 again.B -> hand_on.x: B[i]
+///                 hand_on.o -> again.A: A[i]
+///               }
+///               B -> again.B
+///               again.A -> A
+///             }
+///           }
+///         }
+///         time.A -> "time.shrinking0.call0".A: A[0:N]
+///         time.B -> "time.shrinking0.call0".B: B[0:N]
+///         "time.shrinking0.call0".A -> time.A: A[0:N]
+///         "time.shrinking0.call0".B -> time.B: B[0:N]
+///       }
+///       time.A -> A_1
+///       time.B -> B_1
+///       A -> time.A
+///       B -> time.B
 ///     }
-///   }
-///   state l.growing0 {
-///     map l.copy0 [t_tile1 = 0:ceil_div(N - 2, 8) + 1] {
-///       nested call { for l.copy0: t = t_time0:min(T, t_time0 + 2) { ... } }
+///     state "time.growing0" {
+///       access A
+///       access B
+///       access A_1 = A
+///       access B_1 = B
+///       map "time.copy0" [t_tile1 = 0:(N + 5) // 8 + 1] {
+///         nested "time.growing0.call0" (A, B) -> (A, B) with (N = N, T = T, t_tile1 = t_tile1, t_time0 = t_time0) sdfg heat_time_growing0 {
+///           symbol N: i64
+///           symbol T: i64
+///           symbol t_tile1: i64
+///           symbol t_time0: i64
+///           array A: f64[N]
+///           array B: f64[N]
+///
+///           for "time.copy0": t = t_time0:min(T, t_time0 + 2) {
+///             state "forth.copy0" {
+///               access A
+///               access B
+///               map cells [i = max(8*t_tile1 - 2*t + 2*t_time0 + 1, 1):min(N, 2*t + 8*t_tile1 - 2*t_time0 + 2) - 1] {
+///                 tasklet average (left, right) -> (o) { o = 0.5 * (left + right) }
+///                 cells.A -> average.left: A[i - 1]
+///                 cells.A -> average.right: A[i + 1]
+///                 average.o -> cells.B: B[i]
+///               }
+///               A -> cells.A
+///               cells.B -> B
+///             }
+///             state "back.copy0" {
+///               access B
+///               access A
+///               map again [i = max(8*t_tile1 - 2*t + 2*t_time0, 1):min(N, 2*t + 8*t_tile1 - 2*t_time0 + 3) - 1] {
+///                 tasklet hand_on (x) -> (o) { o = x }
+///                 again.B -> hand_on.x: B[i]
+///                 hand_on.o -> again.A: A[i]
+///               }
+///               B -> again.B
+///               again.A -> A
+///             }
+///           }
+///         }
+///         "time.copy0".A -> "time.growing0.call0".A: A[0:N]
+///         "time.copy0".B -> "time.growing0.call0".B: B[0:N]
+///         "time.growing0.call0".A -> "time.copy0".A: A[0:N]
+///         "time.growing0.call0".B -> "time.copy0".B: B[0:N]
+///       }
+///       "time.copy0".A -> A_1
+///       "time.copy0".B -> B_1
+///       A -> "time.copy0".A
+///       B -> "time.copy0".B
 ///     }
 ///   }
 /// }
 /// ```
+///
+/// # Soundness
+///
+/// Two iterations of maps touch the same element only if their parameters differ by at most `r`. Tiles of a
+/// kind touch no common element, so they form a map. An iteration of a growing tile never comes before one of
+/// a shrinking tile on which it depends, and never shares an element with a later one of a shrinking tile.
+/// This holds for `width >= 2 * r * (h - 1)`. Iterations that share an element, also by a sum, keep their
+/// order, so results are the same bit by bit.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DiamondTiling {

@@ -23,16 +23,27 @@ use crate::engine::{
 use crate::loops::{Counted, accesses_of_state, plain_state};
 use crate::pattern::{BlockClass, Pattern};
 
-/// Gives a transient that each iteration of a loop fills and then processes two buffers: the next iteration's is filled while
-/// the current one is processed.
-///
-/// It applies to a loop that counts, and whose body is one state with one access node of the transient. What leads to this node
-/// is the *filling* part of the state, the rest is the *processing* part. The first buffer is filled before the loop, and the
-/// last one processed after it. In between, the processing part of iteration `i` has no order with the filling part of the next
-/// iteration. So neither may write what the other one accesses, except for the transient, whose iterations take turns in the
-/// two buffers. The transient is used in the loop alone, and each iteration writes what it reads of it.
+/// Gives a transient that each iteration of a loop fills and then processes two buffers: the next iteration's
+/// is filled while the current one is processed.
 ///
 /// A map becomes such a loop by `MapToForLoop`, and `LocalStorage` makes the transient.
+///
+/// # When it applies
+///
+/// The loop counts, and its body is one state with one access node of the transient. The nodes that lead to
+/// this node are the *filling* part of the state, the others the *processing* part. The transient is used in
+/// the loop alone, and each iteration writes the elements of it that it reads.
+///
+/// # Refusals
+///
+/// - The body has several blocks, or the loop may be left early.
+/// - The transient may keep elements from one iteration to another, is used elsewhere, or is passed on as a
+///   whole.
+/// - Data passes from the filling to the processing part and not through the transient.
+/// - The processing part of an iteration and the filling part of the next one may touch the same element of
+///   another container, and one of them writes it.
+///
+/// # Before
 ///
 /// ```sdft
 /// sdfg pipeline {
@@ -45,19 +56,21 @@ use crate::pattern::{BlockClass, Pattern};
 ///     state s {
 ///       access A
 ///       access T
-///       A -> T: A[i, 0:8] -> T[0:8]
 ///       access B
 ///       map m [j = 0:8] {
 ///         tasklet f (x) -> (y) { y = 2 * x }
 ///         m.T -> f.x: T[7 - j]
 ///         f.y -> m.B: B[i, j]
 ///       }
+///       A -> T: A[i, 0:8] -> T[0:8]
 ///       T -> m.T
 ///       m.B -> B
 ///     }
 ///   }
 /// }
 /// ```
+///
+/// # After
 ///
 /// ```sdft
 /// sdfg pipeline {
@@ -105,6 +118,13 @@ use crate::pattern::{BlockClass, Pattern};
 ///   }
 /// }
 /// ```
+///
+/// # Soundness
+///
+/// The first buffer is filled before the loop, and the last one processed after it. In between, the
+/// processing part of iteration `i` and the filling part of iteration `i + 1` have no order. They touch no
+/// common element: the transient's iterations take turns in the two buffers, and the check proves it for
+/// every other container.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DoubleBuffering {

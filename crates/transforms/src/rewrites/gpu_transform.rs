@@ -16,20 +16,28 @@ use crate::retarget;
 
 /// Makes a map of the host a kernel of a GPU, with copies of its data in the memory of the GPU.
 ///
-/// The map gets the schedule `gpu_grid`, and maps in it run in sequence in each thread. What the map reads is copied to
-/// transients with the storage `gpu_global` before it, and what it writes is copied back behind it. Transients of an iteration
-/// lie where it runs. `--retarget cpu` goes the other way.
+/// The map gets the schedule `gpu_grid`, and maps in it run in sequence in each thread. The data that the map
+/// reads is copied to transients with the storage `gpu_global` before it, and the data that it writes is
+/// copied back after it. Transients of an iteration lie where it runs. `--retarget cpu` is the reverse.
 ///
-/// It applies to maps outside of all scopes that contain maps, tasklets in the tasklet language and transients of their own. The
-/// elements that are written, and those that are read of transients, must be known exactly: a copy of others could overwrite
-/// results, or read undefined elements. Arguments count as defined. Writes with a conflict resolution are refused, since they combine with elements of the host:
-/// `AccumulateTransient` helps for inner maps.
+/// # When it applies
 ///
-/// Every iteration reads and writes the same values as before: it reads what the host had before the map, and no two iterations
-/// of a map exchange data.
+/// The map is outside of all scopes, and contains maps, tasklets in the tasklet language and transients of
+/// its own. The elements that it writes, and those that it reads of transients, are known exactly: a copy of
+/// others could overwrite results, or read undefined elements. Arguments count as defined.
+///
+/// # Refusals
+///
+/// - The map is in a scope or a nested SDFG, has a schedule of a device or `simd`, or gets symbols from data.
+/// - The map uses a stream, view, reference or constant, or calls a foreign function.
+/// - A write has a conflict resolution, since it combines with elements of the host. `AccumulateTransient`
+///   helps for inner maps.
+/// - A part that is copied has no exact form.
+///
+/// # Before
 ///
 /// ```sdft
-/// sdfg before {
+/// sdfg double_all {
 ///   symbol N: i64
 ///   array A: f64[N]
 ///   array B: f64[N]
@@ -48,8 +56,10 @@ use crate::retarget;
 /// }
 /// ```
 ///
+/// # After
+///
 /// ```sdft
-/// sdfg before {
+/// sdfg double_all {
 ///   symbol N: i64
 ///   array A: f64[N]
 ///   array B: f64[N]
@@ -73,6 +83,12 @@ use crate::retarget;
 ///   }
 /// }
 /// ```
+///
+/// # Soundness
+///
+/// Every iteration reads and writes the same values as before: it reads the values that the host had before
+/// the map, and no two iterations of a map exchange data. The copies write exactly the elements that the map
+/// wrote.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct GpuTransform {}

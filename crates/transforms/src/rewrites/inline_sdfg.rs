@@ -13,58 +13,82 @@ use crate::pattern::{NodeClass, Pattern};
 
 /// Puts the contents of a called SDFG in the place of the call.
 ///
-/// Arguments become the containers that they were bound to, also where they are parts with an offset. Transients, and symbols
-/// that the called SDFG sets, get free names; other symbols get their values.
+/// Arguments become the containers that they were bound to, also where they are parts with an offset.
+/// Transients, and symbols that the called SDFG sets, get free names. Other symbols get their values.
 ///
-/// An SDFG of one state is inlined everywhere. Loops, branches and several states are inlined where no scope is around the
-/// call. What the call depends on moves to a state before it, and what depends on the call to a state after it. The rewrite
-/// refuses a call beside nodes that neither depend on it nor are dependences of it, because they would no longer run at the
-/// same time; `serialize` moves them after the call. It also refuses a return in a loop or branch, and a symbol that gets its
-/// value from data.
+/// # When it applies
 ///
-/// The editor refuses calls that bind parts which no subset expresses, transients that cannot live outside, views of parts of
-/// arguments, and symbols of other types than `i64` that several states set.
+/// An SDFG of one state is inlined everywhere. Loops, branches and several states are inlined where no scope
+/// is around the call. The nodes on which the call depends move to a state before it, and those that depend
+/// on the call to a state after it. With `serialize`, nodes that are neither move after the call.
 ///
-/// Before:
+/// # Refusals
 ///
-/// ```text
-/// state s {
-///   access A
-///   nested call (X) -> (X) sdfg inner {
-///     array X: f64[3]
-///     for l: i = 0:3 {
+/// - A call of several blocks is in a scope, which repeats nodes and not blocks.
+/// - A call of several blocks stands beside nodes that neither depend on it nor are dependences of it: they
+///   would no longer run at the same time. `serialize` permits it.
+/// - The called SDFG returns from a loop or branch, or a symbol gets its value from data.
+/// - A bound part is no subset, a transient cannot live outside, or a view shows a part of an argument.
+/// - Several states set a symbol of another type than `i64`.
+///
+/// # Before
+///
+/// ```sdft
+/// sdfg pipeline {
+///   array A: f64[8]
+///   array B: f64[8]
+///
+///   state main {
+///     access A
+///     nested doubled (x) -> (y) sdfg twice {
+///       array x: f64[4]
+///       array y: f64[4]
+///
 ///       state body {
-///         access X
-///         access Y = X
-///         tasklet t (x) -> (y) { y = 2 * x }
-///         X -> t.x: X[i]
-///         t.y -> Y: X[i]
+///         access x
+///         access y
+///         map elements [i = 0:4] {
+///           tasklet double (a) -> (b) { b = 2.0 * a }
+///           elements.x -> double.a: x[i]
+///           double.b -> elements.y: y[i]
+///         }
+///         x -> elements.x
+///         elements.y -> y
 ///       }
 ///     }
+///     access B
+///     A -> doubled.x: A[2:6]
+///     doubled.y -> B: B[0:4]
 ///   }
-///   access B = A
-///   A -> call.X: A[2:5]
-///   call.X -> B: A[2:5]
 /// }
 /// ```
 ///
-/// After:
+/// # After
 ///
-/// ```text
-/// state s {
-/// }
-/// for call.l: i = 0:3 {
-///   state call.body {
-///     access X = A
-///     access Y = A
-///     tasklet t (x) -> (y) { y = 2 * x }
-///     X -> t.x: A[i + 2]
-///     t.y -> Y: A[i + 2]
+/// ```sdft
+/// sdfg pipeline {
+///   array A: f64[8]
+///   array B: f64[8]
+///
+///   state main {
+///     access A
+///     access B
+///     map elements [i = 0:4] {
+///       tasklet double (a) -> (b) { b = 2.0 * a }
+///       elements.x -> double.a: A[i + 2]
+///       double.b -> elements.y: B[i]
+///     }
+///     A -> elements.x
+///     elements.y -> B
 ///   }
 /// }
-/// state s.after0 {
-/// }
 /// ```
+///
+/// # Soundness
+///
+/// A call runs the blocks of its SDFG on the bound parts of its arguments. The inlined blocks access the same
+/// elements by the names and offsets of the caller. New names are free, so no access reaches another
+/// container. The states before and after the call keep the order of the edges that they replace.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct InlineSdfg {

@@ -20,16 +20,28 @@ use crate::pattern::{NodeClass, Pattern};
 
 /// Replaces a map that sums up products of two elements by the library node `MatMul`.
 ///
-/// The map adds the product of an element of one array and an element of another to an element of a third one. Each index is
-/// a parameter of the map: rows, columns and summands one each, and any number of further ones, first in all three arrays, for
-/// batches of matrices. Matrices may be transposed, also the result. A product before a reduction becomes such a sum by
-/// `MapReduceFusion`.
+/// Back ends choose among the expansions of the node, or call BLAS. A product before a reduction becomes such
+/// a sum by `MapReduceFusion`.
 ///
-/// It applies if ranges ascend in steps of one, if all elements have one type, and if the result is neither of the factors. The
-/// node combines with what the result held, as the map does. Back ends may choose among its expansions, or call BLAS.
+/// # When it applies
+///
+/// The map adds the product of an element of one array and an element of another to an element of a third
+/// one. Each index is a parameter of the map: rows, columns and summands one each, and any number of further
+/// ones, first in all three arrays, for batches of matrices. Matrices may be transposed, also the result.
+/// Ranges ascend in steps of one, and all elements have one type.
+///
+/// # Refusals
+///
+/// - The map contains more than one tasklet, or the tasklet computes no product of two elements.
+/// - The product is not added with `wcr(sum)`.
+/// - The result is one of the factors.
+/// - An index is no parameter of the map, or has another form.
+/// - Element types differ, or the elements are vectors.
+///
+/// # Before
 ///
 /// ```sdft
-/// sdfg before {
+/// sdfg product {
 ///   symbol N: i64
 ///   array A: f64[N, N]
 ///   array B: f64[N, N]
@@ -52,8 +64,10 @@ use crate::pattern::{NodeClass, Pattern};
 /// }
 /// ```
 ///
+/// # After
+///
 /// ```sdft
-/// sdfg before {
+/// sdfg product {
 ///   symbol N: i64
 ///   array A: f64[N, N]
 ///   array B: f64[N, N]
@@ -70,6 +84,12 @@ use crate::pattern::{NodeClass, Pattern};
 ///   }
 /// }
 /// ```
+///
+/// # Soundness
+///
+/// The node has the meaning of the map: each element of the result gets the sum of the same products,
+/// combined with the value that it had. Expansions may add in another order, so results may differ in
+/// rounding.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LiftToLibrary {}

@@ -11,9 +11,82 @@ use crate::pattern::{NodeClass, Pattern};
 
 /// Copies the part of a container that an inner map uses to a transient of the outer map's iteration.
 ///
-/// Data that the inner map reads are copied before it (`direction` `in`), data that it writes are copied back after it (`out`).
-/// It applies if nothing else in an iteration of the outer map writes the container, or for `out` accesses it at all, also
-/// through views and references. The editor refuses parts that it cannot tell exactly, since a copy would read elements that are not defined, or write others.
+/// Data that the inner map reads is copied before it (`direction` `in`), and data that it writes is copied
+/// back after it (`out`).
+///
+/// # When it applies
+///
+/// An outer map contains an inner map, between which a part of the container passes. The part is known
+/// exactly: a copy of more would read elements that are not defined, or write others.
+///
+/// # Refusals
+///
+/// - Something else in an iteration of the outer map writes the container or, for `out`, accesses it at all,
+///   also through views and references.
+/// - An iteration of the outer map binds a view or reference that may name the container.
+/// - The write has a conflict resolution: use `AccumulateTransient`.
+/// - The part has no exact form.
+///
+/// # Before
+///
+/// ```sdft
+/// sdfg reverse_rows {
+///   symbol N: i64
+///   array A: f64[N, 16]
+///   array B: f64[N, 16]
+///
+///   state main {
+///     access A
+///     map rows [i = 0:N] {
+///       map columns [j = 0:16] {
+///         tasklet copy (a) -> (b) { b = a }
+///         columns.A -> copy.a: A[i, 15 - j]
+///         copy.b -> columns.B: B[i, j]
+///       }
+///       rows.A -> columns.A
+///       columns.B -> rows.B
+///     }
+///     access B
+///     A -> rows.A
+///     rows.B -> B
+///   }
+/// }
+/// ```
+///
+/// # After
+///
+/// ```sdft
+/// sdfg reverse_rows {
+///   symbol N: i64
+///   array A: f64[N, 16]
+///   array B: f64[N, 16]
+///   transient array A_local0: f64[1, 16]
+///
+///   state main {
+///     access A
+///     map rows [i = 0:N] {
+///       map columns [j = 0:16] {
+///         tasklet copy (a) -> (b) { b = a }
+///         columns.A -> copy.a: A_local0[0, 15 - j]
+///         copy.b -> columns.B: B[i, j]
+///       }
+///       access "columns.local0" = A_local0
+///       "columns.local0" -> columns.A
+///       columns.B -> rows.B
+///       rows.A -> "columns.local0": A[i, 0:16] -> A_local0[0, 0:16]
+///     }
+///     access B
+///     A -> rows.A
+///     rows.B -> B
+///   }
+/// }
+/// ```
+///
+/// # Soundness
+///
+/// The transient holds the values of the part from the beginning of the iteration, or to its end. Nothing
+/// else in the iteration changes the part, or sees it, between the copy and the inner map. Iterations of the
+/// outer map exchange no data.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LocalStorage {

@@ -16,14 +16,23 @@ use super::{anchored, described};
 use crate::engine::{Evidence, Group, Match, Metadata, Parameter, Refusal, Site, Soundness, Transformation};
 use crate::pattern::{NodeClass, Pattern};
 
-/// Collects what an inner map pushes to a stream in a stream of the outer map's iteration, and moves all of it at once.
-///
-/// The order of pushes by different iterations is not determined, so a bulk of pushes is one of the orders that were possible.
-/// Elements arrive later than before: nothing in the inner map may wait, since what it waits for may need an element that the
-/// local stream still holds. So it applies if the inner map takes elements from no stream and pushes to no other stream with a
-/// bound. All pushes are to one queue, which the inner map does not choose.
+/// Collects the elements that an inner map pushes to a stream in a stream of the outer map's iteration, and
+/// moves all of them at once.
 ///
 /// `MapTiling` makes the two maps of one.
+///
+/// # When it applies
+///
+/// The inner map pushes to one queue, which it does not choose. It takes elements from no stream and pushes
+/// to no other stream with a bound.
+///
+/// # Refusals
+///
+/// - The inner map pushes nothing to the stream.
+/// - The stream is an array of queues among which the inner map chooses.
+/// - The inner map may wait: what it waits for may need an element that the local stream still holds.
+///
+/// # Before
 ///
 /// ```sdft
 /// sdfg filter {
@@ -60,6 +69,8 @@ use crate::pattern::{NodeClass, Pattern};
 ///   }
 /// }
 /// ```
+///
+/// # After
 ///
 /// ```sdft
 /// sdfg filter {
@@ -99,6 +110,12 @@ use crate::pattern::{NodeClass, Pattern};
 ///   }
 /// }
 /// ```
+///
+/// # Soundness
+///
+/// The order of pushes by different iterations is not determined, so a bulk of pushes is one of the orders
+/// that were possible. Elements arrive later than before, which nothing can tell, because nothing in the
+/// inner map waits.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LocalStream {

@@ -13,10 +13,82 @@ use crate::engine::{
 use crate::loops::Counted;
 use crate::pattern::{BlockClass, Pattern};
 
-/// Runs the first iterations of a loop before it.
+/// Runs the first `count` iterations of a loop before it.
 ///
-/// It applies to a loop that counts, runs to its end, and whose symbol and symbols of the body are not read after it. Each
-/// peeled iteration runs under the condition that the loop has it. The loop begins `count` iterations later.
+/// # When it applies
+///
+/// The loop counts and runs to its end. Its symbol, and symbols that its body sets, are not read after it.
+/// Each peeled iteration runs under the condition that the loop has it, unless that is known.
+///
+/// # Refusals
+///
+/// - The loop may be left early, or its symbol gets another value in the body.
+/// - A symbol of the loop is read after it.
+/// - The body may end in the middle.
+/// - `count` is not between 1 and 64.
+///
+/// # Before
+///
+/// ```sdft
+/// sdfg prefix_sums {
+///   symbol N: i64
+///   array A: f64[N]
+///   array sums: f64[N + 1]
+///
+///   for elements: i = 0:N {
+///     state add {
+///       access A
+///       access before = sums
+///       access after = sums
+///       tasklet plus (s, a) -> (t) { t = s + a }
+///       before -> plus.s: sums[i]
+///       A -> plus.a: A[i]
+///       plus.t -> after: sums[i + 1]
+///     }
+///   }
+/// }
+/// ```
+///
+/// # After
+///
+/// ```sdft
+/// sdfg prefix_sums {
+///   symbol N: i64
+///   array A: f64[N]
+///   array sums: f64[N + 1]
+///
+///   start "elements.peeled0"
+///   for elements: i = 1:N {
+///     state add {
+///       access A
+///       access before = sums
+///       access after = sums
+///       tasklet plus (s, a) -> (t) { t = s + a }
+///       before -> plus.s: sums[i]
+///       A -> plus.a: A[i]
+///       plus.t -> after: sums[i + 1]
+///     }
+///   }
+///   -> end
+///   if "elements.peeled0": 0 < N {
+///     state "add.copy0" {
+///       access A
+///       access before = sums
+///       access after = sums
+///       tasklet plus (s, a) -> (t) { t = s + a }
+///       before -> plus.s: sums[0]
+///       A -> plus.a: A[0]
+///       plus.t -> after: sums[1]
+///     }
+///   }
+///   -> elements
+/// }
+/// ```
+///
+/// # Soundness
+///
+/// The peeled copies run for the first values of the symbol, in their order, and the loop goes on with the
+/// next value. So the same iterations run in the same order.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LoopPeeling {

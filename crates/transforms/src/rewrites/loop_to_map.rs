@@ -17,43 +17,70 @@ use crate::pattern::{BlockClass, Pattern};
 
 /// Makes a map of a loop whose iterations do not depend on each other.
 ///
-/// It applies to a loop that counts and runs to its end, if no iteration touches an element that another one writes. The
-/// proof compares every write of the body with every other access of the container, for all pairs of iterations. Sums and
-/// other resolutions without an order may meet. A transient that each iteration writes before it reads it, and that nothing
-/// else reads, becomes one of the iteration. The body has no streams, views, references and foreign functions, and its
-/// symbol and those that the body sets are not read after the loop. Anything that is not proved refuses.
+/// A body of one state becomes the contents of the map. Several blocks become an SDFG that the map calls.
 ///
-/// A body of one state becomes the contents of the map; of several blocks, they become an SDFG that the map calls.
+/// # When it applies
 ///
-/// Before:
+/// The loop counts and runs to its end, and no iteration touches an element that another one writes. Sums and
+/// other resolutions without an order may meet. A transient that each iteration writes before it reads it,
+/// and that nothing else reads, becomes one of the iteration. The symbol of the loop, and those that the body
+/// sets, are not read after the loop.
 ///
-/// ```text
-/// for l: i = 1:N {
-///   state s {
+/// # Refusals
+///
+/// - Two accesses, at least one of them a write, may touch the same element in different iterations. The
+///   proof compares every write of the body with every other access of the container, for all pairs of
+///   iterations. Anything that is not proved refuses.
+/// - The loop may be left early, or counts with another symbol than one of type `i64`.
+/// - A symbol that the body sets is read in an iteration before it is set, or after the loop.
+/// - The body has streams, views, references or foreign functions.
+///
+/// # Before
+///
+/// ```sdft
+/// sdfg double_all {
+///   symbol N: i64
+///   array A: f64[N]
+///   array B: f64[N]
+///
+///   for elements: i = 1:N {
+///     state body {
+///       access A
+///       access B
+///       tasklet double (a) -> (b) { b = 2.0 * a }
+///       A -> double.a: A[i - 1]
+///       double.b -> B: B[i]
+///     }
+///   }
+/// }
+/// ```
+///
+/// # After
+///
+/// ```sdft
+/// sdfg double_all {
+///   symbol N: i64
+///   array A: f64[N]
+///   array B: f64[N]
+///
+///   state body {
 ///     access A
 ///     access B
-///     tasklet t (x) -> (y) { y = 2 * x }
-///     A -> t.x: A[i - 1]
-///     t.y -> B: B[i]
+///     map elements [i = 1:N] {
+///       tasklet double (a) -> (b) { b = 2.0 * a }
+///       elements.A -> double.a: A[i - 1]
+///       double.b -> elements.B: B[i]
+///     }
+///     elements.B -> B
+///     A -> elements.A
 ///   }
 /// }
 /// ```
 ///
-/// After:
+/// # Soundness
 ///
-/// ```text
-/// state s {
-///   access A
-///   access B
-///   map l [i = 1:N] {
-///     tasklet t (x) -> (y) { y = 2 * x }
-///     l.A -> t.x: A[i - 1]
-///     t.y -> l.B: B[i]
-///   }
-///   A -> l.A
-///   l.B -> B
-/// }
-/// ```
+/// An iteration that touches no element that another one writes sees the same values in any order, also at
+/// the same time. Only sums may meet, and these may differ in rounding.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LoopToMap {}

@@ -13,8 +13,84 @@ use crate::pattern::{BlockClass, Pattern};
 
 /// Writes the iterations of a loop out, one copy of the body for each value of its symbol.
 ///
-/// It applies to a loop that counts over a range of numbers, of at most `limit` values, that runs to its end, and whose symbol
-/// and symbols of the body are not read after it. Copies run in the order of the iterations.
+/// # When it applies
+///
+/// The loop counts over a range of numbers, of at most `limit` values, and runs to its end. Its symbol, and
+/// symbols that its body sets, are not read after it.
+///
+/// # Refusals
+///
+/// - An end of the range is no number, or the range has more than `limit` values.
+/// - The loop may be left early, or its symbol gets another value in the body.
+/// - A symbol of the loop is read after it.
+/// - The body may end in the middle.
+///
+/// # Before
+///
+/// ```sdft
+/// sdfg two_rows {
+///   symbol N: i64
+///   array A: f64[2, N]
+///   array total: f64[1]
+///
+///   for rows: i = 0:2 {
+///     state row {
+///       access A
+///       access total
+///       map columns [j = 0:N] {
+///         tasklet element (a) -> (t) { t = a }
+///         columns.A -> element.a: A[i, j]
+///         element.t -> columns.total: total[0] wcr(sum)
+///       }
+///       A -> columns.A
+///       columns.total -> total
+///     }
+///   }
+/// }
+/// ```
+///
+/// # After
+///
+/// ```sdft
+/// sdfg two_rows {
+///   symbol N: i64
+///   array A: f64[2, N]
+///   array total: f64[1]
+///
+///   start "row.copy1"
+///   state "rows.after0" {}
+///   -> end
+///   state "row.copy0" {
+///     access A
+///     access total
+///     map columns [j = 0:N] {
+///       tasklet element (a) -> (t) { t = a }
+///       columns.A -> element.a: A[1, j]
+///       element.t -> columns.total: total[0] wcr(sum)
+///     }
+///     A -> columns.A
+///     columns.total -> total
+///   }
+///   -> "rows.after0"
+///   state "row.copy1" {
+///     access A
+///     access total
+///     map columns [j = 0:N] {
+///       tasklet element (a) -> (t) { t = a }
+///       columns.A -> element.a: A[0, j]
+///       element.t -> columns.total: total[0] wcr(sum)
+///     }
+///     A -> columns.A
+///     columns.total -> total
+///   }
+///   -> "row.copy0"
+/// }
+/// ```
+///
+/// # Soundness
+///
+/// The copies run for the values of the symbol, in the order of the iterations, so the same iterations run in
+/// the same order.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LoopUnroll {

@@ -7,39 +7,68 @@ use super::{anchored, described};
 use crate::engine::{Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
 use crate::pattern::{BlockClass, Pattern};
 
-/// Makes states and conditional transitions of a loop and of the loops and branches in it: the state machine of the paper.
+/// Makes states and conditional transitions of a loop and of the loops and branches in it: the state machine
+/// of the paper.
 ///
-/// A loop labelled `l` becomes the empty states `l.init0`, `l.guard0`, `l.latch0` and `l.after0` around its body. It applies to
-/// every loop. That a loop asks to be unrolled is lost. `RaiseLoops` is the reverse.
+/// A loop labelled `l` becomes the empty states `l.init0`, `l.guard0`, `l.latch0` and `l.after0` around its
+/// body. `RaiseLoops` is the reverse. A request to unroll the loop is lost.
 ///
-/// Before:
+/// # When it applies
 ///
-/// ```text
-/// for l: i = 0:N {
-///   state s {
+/// It applies to every loop.
+///
+/// # Refusals
+///
+/// - The loop contains a jump beyond itself, such as a return: lower the loop around it.
+///
+/// # Before
+///
+/// ```sdft
+/// sdfg doubling {
+///   symbol N: i64
+///   array A: f64[1]
+///
+///   for times: i = 0:N {
+///     state double {
+///       access A
+///       access twice = A
+///       tasklet double (a) -> (b) { b = 2.0 * a }
+///       A -> double.a: A[0]
+///       double.b -> twice: A[0]
+///     }
 ///   }
 /// }
 /// ```
 ///
-/// After:
+/// # After
 ///
-/// ```text
-/// state l.init0 {
-/// }
-/// -> l.guard0 with (i = 0)
-/// state l.guard0 {
-/// }
-/// -> s if i < N
-/// -> l.after0
-/// state s {
-/// }
-/// -> l.latch0
-/// state l.latch0 {
-/// }
-/// -> l.guard0 with (i = i + 1)
-/// state l.after0 {
+/// ```sdft
+/// sdfg doubling {
+///   symbol N: i64
+///   array A: f64[1]
+///
+///   state "times.init0" {}
+///   -> "times.guard0" with (i = 0)
+///   state "times.guard0" {}
+///   -> double if i < N
+///   -> "times.after0"
+///   state double {
+///     access A
+///     access twice = A
+///     tasklet double (a) -> (b) { b = 2.0 * a }
+///     A -> double.a: A[0]
+///     double.b -> twice: A[0]
+///   }
+///   state "times.latch0" {}
+///   -> "times.guard0" with (i = i + 1)
+///   state "times.after0" {}
 /// }
 /// ```
+///
+/// # Soundness
+///
+/// The transitions are the definition of the loop: the first value, the test before or after the body, and
+/// the update. The same blocks run in the same order.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LowerLoops {}

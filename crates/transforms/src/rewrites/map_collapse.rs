@@ -11,8 +11,72 @@ use crate::pattern::Pattern;
 
 /// Joins two nested maps into one over the parameters of both.
 ///
-/// It applies if the outer map contains the inner one alone, and the inner one has the default schedule or that of the outer
-/// one. The iterations are those of before.
+/// # When it applies
+///
+/// The outer map contains the inner one alone. The inner map has the default schedule or that of the outer
+/// one.
+///
+/// # Refusals
+///
+/// - The outer map contains something besides the inner map.
+/// - The inner map has another schedule, gets a symbol from data, or has a parameter of the name of one of
+///   the outer map.
+/// - A memlet has a declared subset, which the rewrite would have to change.
+///
+/// # Before
+///
+/// ```sdft
+/// sdfg copy_matrix {
+///   symbol N: i64
+///   symbol M: i64
+///   array A: f64[N, M]
+///   array B: f64[N, M]
+///
+///   state main {
+///     access A
+///     map rows [i = 0:N] {
+///       map columns [j = 0:M] {
+///         tasklet copy (a) -> (b) { b = a }
+///         columns.A -> copy.a: A[i, j]
+///         copy.b -> columns.B: B[i, j]
+///       }
+///       rows.A -> columns.A
+///       columns.B -> rows.B
+///     }
+///     access B
+///     A -> rows.A
+///     rows.B -> B
+///   }
+/// }
+/// ```
+///
+/// # After
+///
+/// ```sdft
+/// sdfg copy_matrix {
+///   symbol N: i64
+///   symbol M: i64
+///   array A: f64[N, M]
+///   array B: f64[N, M]
+///
+///   state main {
+///     access A
+///     map rows [i = 0:N, j = 0:M] {
+///       tasklet copy (a) -> (b) { b = a }
+///       rows.A -> copy.a: A[i, j]
+///       copy.b -> rows.B: B[i, j]
+///     }
+///     access B
+///     A -> rows.A
+///     rows.B -> B
+///   }
+/// }
+/// ```
+///
+/// # Soundness
+///
+/// A range of a map may use earlier parameters, so the joined map has exactly the iterations of the nested
+/// ones. Iterations of both maps are concurrent.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MapCollapse {}

@@ -14,8 +14,66 @@ use crate::pattern::{NodeClass, Pattern};
 
 /// Puts the parameters of a map into another order.
 ///
-/// It applies if no range depends on a parameter that would come after it. Iterations of maps are concurrent, so their order
-/// does not matter.
+/// # When it applies
+///
+/// No range depends on a parameter that would come after it. `order` lists the parameters.
+///
+/// # Refusals
+///
+/// - A range depends on a parameter that would come later.
+/// - `order` does not list each parameter of the map once.
+/// - The map has one parameter.
+///
+/// # Before
+///
+/// ```sdft
+/// sdfg transpose {
+///   symbol N: i64
+///   symbol M: i64
+///   array A: f64[N, M]
+///   array B: f64[M, N]
+///
+///   state main {
+///     access A
+///     map elements [i = 0:N, j = 0:M] {
+///       tasklet copy (a) -> (b) { b = a }
+///       elements.A -> copy.a: A[i, j]
+///       copy.b -> elements.B: B[j, i]
+///     }
+///     access B
+///     A -> elements.A
+///     elements.B -> B
+///   }
+/// }
+/// ```
+///
+/// # After
+///
+/// ```sdft
+/// sdfg transpose {
+///   symbol N: i64
+///   symbol M: i64
+///   array A: f64[N, M]
+///   array B: f64[M, N]
+///
+///   state main {
+///     access A
+///     map elements [j = 0:M, i = 0:N] {
+///       tasklet copy (a) -> (b) { b = a }
+///       elements.A -> copy.a: A[i, j]
+///       copy.b -> elements.B: B[j, i]
+///     }
+///     access B
+///     A -> elements.A
+///     elements.B -> B
+///   }
+/// }
+/// ```
+///
+/// # Soundness
+///
+/// The map has the same iterations. Iterations of maps are concurrent, so their order has no meaning. Sums of
+/// floating-point numbers may differ in rounding.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MapDimShuffle {

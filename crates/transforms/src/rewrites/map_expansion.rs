@@ -11,10 +11,66 @@ use super::{anchored, described, nested_maps};
 use crate::engine::{Evidence, Group, Match, Metadata, Parameter, Refusal, Site, Soundness, Transformation};
 use crate::pattern::{NodeClass, Pattern};
 
-/// Splits a map into an outer one over its first parameters and an inner one over the others.
+/// Splits a map into an outer one over its first `outer` parameters and an inner one over the others.
 ///
-/// The outer map keeps label and schedule. It applies to every map with more parameters than the outer one gets. The
-/// iterations are those of before: ranges depend on earlier parameters only.
+/// The outer map keeps label and schedule. `MapCollapse` is the reverse.
+///
+/// # When it applies
+///
+/// It applies to every map with more parameters than the outer one gets.
+///
+/// # Refusals
+///
+/// - The map has too few parameters: both maps need at least one.
+/// - The map has the schedule `simd`, because lanes run no maps.
+/// - A memlet has a declared subset, which the rewrite would have to change.
+///
+/// # Before
+///
+/// ```sdft
+/// sdfg lower_triangle {
+///   symbol N: i64
+///   array A: f64[N, N]
+///
+///   state main {
+///     map elements [i = 0:N, j = 0:i + 1] {
+///       tasklet one () -> (a) { a = 1.0 }
+///       one.a -> elements.A: A[i, j]
+///       order elements -> one
+///     }
+///     access A
+///     elements.A -> A
+///   }
+/// }
+/// ```
+///
+/// # After
+///
+/// ```sdft
+/// sdfg lower_triangle {
+///   symbol N: i64
+///   array A: f64[N, N]
+///
+///   state main {
+///     map elements [i = 0:N] {
+///       map "elements.inner0" [j = 0:i + 1] {
+///         tasklet one () -> (a) { a = 1.0 }
+///         one.a -> "elements.inner0".A: A[i, j]
+///         order "elements.inner0" -> one
+///       }
+///       "elements.inner0".A -> elements.A
+///       order elements -> "elements.inner0"
+///     }
+///     access A
+///     elements.A -> A
+///   }
+/// }
+/// ```
+///
+/// # Soundness
+///
+/// A range may use earlier parameters only, which are those of the outer map or come before in the inner one.
+/// So the nested maps have exactly the iterations of the map.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MapExpansion {

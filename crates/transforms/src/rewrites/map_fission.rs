@@ -10,11 +10,93 @@ use super::{anchored, described, map_split};
 use crate::engine::{Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
 use crate::pattern::{NodeClass, Pattern};
 
-/// Splits a map into one for each part of its contents: parts are joined by no edge.
+/// Splits a map into one for each part of its contents. No edge joins two parts.
 ///
-/// It applies to maps with several such parts, that touch no stream and get no symbol from data, if no transient of an
-/// iteration is used by two parts. Iterations of maps are concurrent and parts of an iteration have no order, so the maps
-/// need none.
+/// # When it applies
+///
+/// The map has several such parts, touches no stream and gets no symbol from data. No transient of an
+/// iteration is used by two parts.
+///
+/// # Refusals
+///
+/// - The contents are one part.
+/// - Two parts use a transient of an iteration, which would not live from one map to the next.
+/// - The map uses a stream, a view or a reference, or gets symbols from data.
+///
+/// # Before
+///
+/// ```sdft
+/// sdfg sums_and_products {
+///   symbol N: i64
+///   array A: f64[N]
+///   array B: f64[N]
+///   array sums: f64[N]
+///   array products: f64[N]
+///
+///   state main {
+///     access A
+///     access B
+///     map elements [i = 0:N] {
+///       tasklet add (a, b) -> (s) { s = a + b }
+///       tasklet multiply (a, b) -> (p) { p = a * b }
+///       elements.A -> add.a: A[i]
+///       elements.B -> add.b: B[i]
+///       elements.A -> multiply.a: A[i]
+///       elements.B -> multiply.b: B[i]
+///       add.s -> elements.sums: sums[i]
+///       multiply.p -> elements.products: products[i]
+///     }
+///     access sums
+///     access products
+///     A -> elements.A
+///     B -> elements.B
+///     elements.sums -> sums
+///     elements.products -> products
+///   }
+/// }
+/// ```
+///
+/// # After
+///
+/// ```sdft
+/// sdfg sums_and_products {
+///   symbol N: i64
+///   array A: f64[N]
+///   array B: f64[N]
+///   array sums: f64[N]
+///   array products: f64[N]
+///
+///   state main {
+///     access A
+///     access B
+///     map elements [i = 0:N] {
+///       tasklet add (a, b) -> (s) { s = a + b }
+///       elements.A -> add.a: A[i]
+///       elements.B -> add.b: B[i]
+///       add.s -> elements.sums: sums[i]
+///     }
+///     access sums
+///     access products
+///     map elements_1 [i = 0:N] {
+///       tasklet multiply_1 (a, b) -> (p) { p = a * b }
+///       elements_1.A -> multiply_1.a: A[i]
+///       elements_1.B -> multiply_1.b: B[i]
+///       multiply_1.p -> elements_1.products: products[i]
+///     }
+///     A -> elements.A
+///     B -> elements.B
+///     elements.sums -> sums
+///     A -> elements_1.A
+///     B -> elements_1.B
+///     elements_1.products -> products
+///   }
+/// }
+/// ```
+///
+/// # Soundness
+///
+/// Iterations of a map are concurrent, and the parts of an iteration have no order. So parts exchange no
+/// data, and the new maps need no order.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MapFission {}

@@ -17,13 +17,87 @@ use super::{anchored, described, nested_maps};
 use crate::engine::{Claim, Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
 use crate::pattern::{NodeClass, Pattern};
 
-/// Joins two maps of the same range, of which the second reads from a transient what the first writes. The transient becomes a
-/// scalar of the iteration.
+/// Joins two maps of the same range, of which the second reads from a transient what the first writes. The
+/// transient becomes a scalar of the iteration.
 ///
-/// It applies if the ranges are proved to be the same, iteration `i` of the second map reads only the element that iteration `i` of
-/// the first one writes, nothing else uses the transient, and the maps share no other container that one of them writes:
-/// iterations of the two then depend on each other through that element alone. Conditions around the state, and assumptions,
-/// count for these proofs.
+/// # When it applies
+///
+/// The ranges are proved to be the same. Iteration `i` of the second map reads only the element that
+/// iteration `i` of the first one writes. Nothing else uses the transient. The maps share no other container
+/// that one of them writes. Conditions around the state, and assumptions of the step, count for these proofs.
+///
+/// # Refusals
+///
+/// - The ranges or schedules differ, or equality is not proved.
+/// - The second map reads another element of the transient than the iteration wrote.
+/// - Another node, state, condition or assignment uses the transient, or the transient outlives the program.
+/// - One map writes a container that the other one uses.
+/// - A map gets symbols from data, or uses a view, reference or stream.
+/// - Both maps call functions of the caller, whose order would change.
+///
+/// # Before
+///
+/// ```sdft
+/// sdfg scaled_sum {
+///   symbol N: i64
+///   array A: f64[N]
+///   array B: f64[N]
+///   transient array sum: f64[N]
+///
+///   state main {
+///     access A
+///     map add [i = 0:N] {
+///       tasklet plus (a) -> (s) { s = a + 1.0 }
+///       add.A -> plus.a: A[i]
+///       plus.s -> add.sum: sum[i]
+///     }
+///     access sum
+///     map scale [k = 0:N] {
+///       tasklet times (s) -> (b) { b = 2.0 * s }
+///       scale.sum -> times.s: sum[k]
+///       times.b -> scale.B: B[k]
+///     }
+///     access B
+///     A -> add.A
+///     add.sum -> sum
+///     sum -> scale.sum
+///     scale.B -> B
+///   }
+/// }
+/// ```
+///
+/// # After
+///
+/// ```sdft
+/// sdfg scaled_sum {
+///   symbol N: i64
+///   array A: f64[N]
+///   array B: f64[N]
+///   transient scalar sum: f64
+///
+///   state main {
+///     access A
+///     access B
+///     map "add.fused0" [i = 0:N] {
+///       tasklet plus (a) -> (s) { s = a + 1.0 }
+///       access sum
+///       tasklet times (s) -> (b) { b = 2.0 * s }
+///       "add.fused0".A -> plus.a: A[i]
+///       plus.s -> sum: sum
+///       sum -> times.s: sum
+///       times.b -> "add.fused0".B: B[i]
+///     }
+///     "add.fused0".B -> B
+///     A -> "add.fused0".A
+///   }
+/// }
+/// ```
+///
+/// # Soundness
+///
+/// Iterations of the two maps depend on each other through one element of the transient alone, and this
+/// element is written and read in the same iteration. An iteration of the joined map runs both tasklets in
+/// this order.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MapFusion {}
@@ -39,14 +113,20 @@ static METADATA: Metadata = Metadata {
     parameters: &[],
 };
 
-anchored!(MapFusion);
+anchored!(several MapFusion);
 
 impl MapFusion {
     /// The fusion of the maps with these paths.
     ///
+    /// ```
+    /// use sdfg_transforms::rewrites::MapFusion;
+    ///
+    /// assert_eq!(MapFusion::at("add", "scale").at.to_string(), "add, scale");
+    /// ```
+    ///
     /// # Panics
     /// If one of the texts is no path.
-    pub fn of(first: &str, second: &str) -> crate::Step {
+    pub fn at(first: &str, second: &str) -> crate::Step {
         MapFusion::default().at_all([first, second])
     }
 }

@@ -10,8 +10,78 @@ use crate::pattern::Pattern;
 
 /// Swaps the iteration spaces of two nested maps.
 ///
-/// It applies if the outer map contains the inner one alone, and no range of the inner one depends on a parameter of the outer
-/// one. Labels and schedules stay with their levels. Iterations of maps are concurrent, so their order does not matter.
+/// Labels and schedules stay with their levels.
+///
+/// # When it applies
+///
+/// The outer map contains the inner one alone, and no range of the inner one depends on a parameter of the
+/// outer one.
+///
+/// # Refusals
+///
+/// - A range of the inner map depends on a parameter of the outer one.
+/// - The outer map contains something besides the inner map.
+/// - The inner map gets a symbol from data, or has a parameter of the name of one of the outer map.
+/// - A memlet has a declared subset, which the rewrite would have to change.
+///
+/// # Before
+///
+/// ```sdft
+/// sdfg add_rows {
+///   symbol N: i64
+///   symbol M: i64
+///   array A: f64[N, M]
+///   array B: f64[N, M]
+///
+///   state main {
+///     access A
+///     map rows [i = 0:N] {
+///       map columns [j = 0:M] {
+///         tasklet add (a) -> (b) { b = a + 1.0 }
+///         columns.A -> add.a: A[i, j]
+///         add.b -> columns.B: B[i, j]
+///       }
+///       rows.A -> columns.A
+///       columns.B -> rows.B
+///     }
+///     access B
+///     A -> rows.A
+///     rows.B -> B
+///   }
+/// }
+/// ```
+///
+/// # After
+///
+/// ```sdft
+/// sdfg add_rows {
+///   symbol N: i64
+///   symbol M: i64
+///   array A: f64[N, M]
+///   array B: f64[N, M]
+///
+///   state main {
+///     access A
+///     map rows [j = 0:M] {
+///       map columns [i = 0:N] {
+///         tasklet add (a) -> (b) { b = a + 1.0 }
+///         columns.A -> add.a: A[i, j]
+///         add.b -> columns.B: B[i, j]
+///       }
+///       rows.A -> columns.A
+///       columns.B -> rows.B
+///     }
+///     access B
+///     A -> rows.A
+///     rows.B -> B
+///   }
+/// }
+/// ```
+///
+/// # Soundness
+///
+/// The nested maps have the same iterations. Iterations of maps are concurrent, so their order has no
+/// meaning. Sums of floating-point numbers may differ in rounding.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MapInterchange {}

@@ -17,17 +17,28 @@ use super::{anchored, described, nested_maps};
 use crate::engine::{Claim, Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
 use crate::pattern::{NodeClass, Pattern};
 
-/// Lets a map write the result of a reduction with a conflict resolution, instead of a transient that the reduction reads.
+/// Lets a map write the result of a reduction with a conflict resolution, instead of a transient that the
+/// reduction reads.
 ///
-/// It applies if each iteration of the map, and of maps in it, writes one element of the transient, if the reduction reads
-/// exactly the elements that all iterations write, and if nothing else uses the transient. The map must not touch the container
-/// of the result. If the reduction has an identity, a map before writes it to the result; then no other node that uses the
-/// result may run before the reduction. Every written element is combined once, as by the reduction.
+/// # When it applies
 ///
-/// Resolutions whose result depends on the order of elements are refused: `replace`, `custom`.
+/// Each iteration of the map, and of maps in it, writes one element of the transient. The reduction reads
+/// exactly the elements that all iterations write. If the reduction has an identity, a map before writes it
+/// to the result.
+///
+/// # Refusals
+///
+/// - Something else uses the transient.
+/// - The reduction reads other elements than the map writes.
+/// - The map, or a node that is not behind the reduction, uses the container of the result.
+/// - The result of the resolution depends on the order of elements: `replace`, `custom`.
+/// - The map writes the transient with another resolution than that of the reduction.
+/// - The element of the result cannot be named by the parameters of the map alone.
+///
+/// # Before
 ///
 /// ```sdft
-/// sdfg before {
+/// sdfg row_sums {
 ///   symbol N: i64
 ///   array A: f64[N, N]
 ///   array B: f64[N]
@@ -51,8 +62,10 @@ use crate::pattern::{NodeClass, Pattern};
 /// }
 /// ```
 ///
+/// # After
+///
 /// ```sdft
-/// sdfg before {
+/// sdfg row_sums {
 ///   symbol N: i64
 ///   array A: f64[N, N]
 ///   array B: f64[N]
@@ -70,6 +83,12 @@ use crate::pattern::{NodeClass, Pattern};
 ///   }
 /// }
 /// ```
+///
+/// # Soundness
+///
+/// Every written element is combined once, as by the reduction, and no element remains that the reduction
+/// read and the map did not write. The identity is there before the first combination. The order of
+/// combinations changes, so sums may differ in rounding.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MapReduceFusion {}

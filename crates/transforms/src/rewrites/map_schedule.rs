@@ -10,8 +10,67 @@ use crate::pattern::{NodeClass, Pattern};
 
 /// Gives a map another schedule of the host.
 ///
-/// Iterations of maps are concurrent by meaning, so every schedule keeps the results. Schedules of devices are set by
-/// transformations that move the data, too.
+/// # When it applies
+///
+/// It applies to every map; for `simd`, to maps that lanes can run (see `Vectorization`). Schedules of
+/// devices are set by transformations that move the data, too.
+///
+/// # Refusals
+///
+/// - The map has this schedule already.
+/// - `schedule` is none of `default`, `sequential`, `unrolled`, `simd` and `cpu_multicore`.
+/// - For `simd`: lanes cannot run the contents of the map.
+///
+/// # Before
+///
+/// ```sdft
+/// sdfg double_all {
+///   symbol N: i64
+///   array A: f64[N]
+///   array B: f64[N]
+///
+///   state main {
+///     access A
+///     map elements [i = 0:N] {
+///       tasklet double (a) -> (b) { b = 2.0 * a }
+///       elements.A -> double.a: A[i]
+///       double.b -> elements.B: B[i]
+///     }
+///     access B
+///     A -> elements.A
+///     elements.B -> B
+///   }
+/// }
+/// ```
+///
+/// # After
+///
+/// With `schedule="cpu_multicore"`:
+///
+/// ```sdft
+/// sdfg double_all {
+///   symbol N: i64
+///   array A: f64[N]
+///   array B: f64[N]
+///
+///   state main {
+///     access A
+///     map elements [i = 0:N] schedule(cpu_multicore) {
+///       tasklet double (a) -> (b) { b = 2.0 * a }
+///       elements.A -> double.a: A[i]
+///       double.b -> elements.B: B[i]
+///     }
+///     access B
+///     A -> elements.A
+///     elements.B -> B
+///   }
+/// }
+/// ```
+///
+/// # Soundness
+///
+/// Iterations of maps are concurrent by meaning, so every schedule keeps the results. Sums of floating-point
+/// numbers may differ in rounding.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MapSchedule {

@@ -12,11 +12,77 @@ use crate::engine::{
 };
 use crate::pattern::{NodeClass, Pattern};
 
-/// Splits the range of a map in two: a map over the first iterations of a dimension, and one over the others.
+/// Splits the range of a map in two: a map over the first `count` iterations of a dimension, and one over the
+/// others.
 ///
-/// Borders of stencils are peeled so. It applies to maps of one dimension or several, with steps of a known sign, that touch no
-/// stream and get no symbol from data. Each iteration is in exactly one of the maps: a range `b:e:s` becomes
-/// `b:min(b + s*count, e):s` and `b + s*count:e:s`. Iterations of maps are concurrent, so the two maps need no order.
+/// So the borders of a stencil become maps of their own.
+///
+/// # When it applies
+///
+/// The map has one dimension or several, with steps of a known sign. It touches no stream and gets no symbol
+/// from data.
+///
+/// # Refusals
+///
+/// - The map has fewer dimensions, or `count` is not proved to be at least 0.
+/// - The sign of the step is not known.
+/// - The map uses a stream, a view or a reference, or gets symbols from data.
+///
+/// # Before
+///
+/// ```sdft
+/// sdfg double_all {
+///   symbol N: i64
+///   array A: f64[N]
+///   array B: f64[N]
+///
+///   state main {
+///     access A
+///     map elements [i = 0:N] {
+///       tasklet double (a) -> (b) { b = 2.0 * a }
+///       elements.A -> double.a: A[i]
+///       double.b -> elements.B: B[i]
+///     }
+///     access B
+///     A -> elements.A
+///     elements.B -> B
+///   }
+/// }
+/// ```
+///
+/// # After
+///
+/// ```sdft
+/// sdfg double_all {
+///   symbol N: i64
+///   array A: f64[N]
+///   array B: f64[N]
+///
+///   state main {
+///     access A
+///     map elements [i = 0:min(N, 1)] {
+///       tasklet double (a) -> (b) { b = 2.0 * a }
+///       elements.A -> double.a: A[i]
+///       double.b -> elements.B: B[i]
+///     }
+///     access B
+///     map elements_1 [i = 1:N] {
+///       tasklet double_1 (a) -> (b) { b = 2.0 * a }
+///       elements_1.A -> double_1.a: A[i]
+///       double_1.b -> elements_1.B: B[i]
+///     }
+///     A -> elements.A
+///     elements.B -> B
+///     A -> elements_1.A
+///     elements_1.B -> B
+///   }
+/// }
+/// ```
+///
+/// # Soundness
+///
+/// Each iteration is in exactly one of the maps: a range `b:e:s` becomes `b:min(b + s*count, e):s` and
+/// `b + s*count:e:s`. Iterations of maps are concurrent, so the two maps need no order.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MapSplit {

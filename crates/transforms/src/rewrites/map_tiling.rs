@@ -15,14 +15,83 @@ use crate::engine::{
 };
 use crate::pattern::{NodeClass, Pattern};
 
-/// Divides the iteration space of a map into tiles: a new outer map runs over tiles, and the map over one tile.
+/// Divides the iteration space of a map into tiles: a new outer map runs over tiles, and the map over one
+/// tile.
 ///
-/// It applies to maps whose tiled ranges depend on no parameter of the map. Tiles need not divide the ranges: the last one is
-/// shorter. The map keeps its label, the new one around it gets the schedule. Every iteration is in exactly one tile:
-/// a range `b:e:s` in tiles of `t` becomes `b:e:s*t` outside and `k:min(k + s*t, e):s` inside.
+/// The map keeps its label, and the new one around it gets the schedule. Tiles need not divide the ranges:
+/// the last one is shorter. Instead of sizes, `parts` gives the number of tiles of a dimension, as strategies
+/// do: of `n` iterations in `c` parts, part `k` begins with iteration `k*n // c`. Parts differ in at most one
+/// iteration.
 ///
-/// Instead of sizes, `parts` gives the number of tiles of a dimension, as strategies do: of `n` iterations in `c` parts, part `k`
-/// begins with iteration `k*n // c`. Parts differ in at most one iteration.
+/// # When it applies
+///
+/// The tiled ranges depend on no parameter of the map. Sizes are numbers or expressions of symbols that are
+/// proved to be positive.
+///
+/// # Refusals
+///
+/// - There are more sizes than dimensions, or a size is not proved to be positive.
+/// - A tiled range depends on a parameter of the map, or is a range of tiles.
+/// - The sign of a step is not known.
+/// - With `divides_evenly`: it is not proved that the size divides the range.
+///
+/// # Before
+///
+/// ```sdft
+/// sdfg double_all {
+///   symbol N: i64
+///   symbol M: i64
+///   array A: f64[N, M]
+///   array B: f64[N, M]
+///
+///   state main {
+///     access A
+///     map elements [i = 0:N, j = 0:M] {
+///       tasklet double (a) -> (b) { b = 2.0 * a }
+///       elements.A -> double.a: A[i, j]
+///       double.b -> elements.B: B[i, j]
+///     }
+///     access B
+///     A -> elements.A
+///     elements.B -> B
+///   }
+/// }
+/// ```
+///
+/// # After
+///
+/// With `tile_sizes=[16, 64]`:
+///
+/// ```sdft
+/// sdfg double_all {
+///   symbol N: i64
+///   symbol M: i64
+///   array A: f64[N, M]
+///   array B: f64[N, M]
+///
+///   state main {
+///     access A
+///     access B
+///     map "elements.tiles0" [i_tile0 = 0:N:16, j_tile0 = 0:M:64] {
+///       map elements [i = i_tile0:min(N, i_tile0 + 16), j = j_tile0:min(M, j_tile0 + 64)] {
+///         tasklet double (a) -> (b) { b = 2.0 * a }
+///         elements.A -> double.a: A[i, j]
+///         double.b -> elements.B: B[i, j]
+///       }
+///       "elements.tiles0".A -> elements.A
+///       elements.B -> "elements.tiles0".B
+///     }
+///     "elements.tiles0".B -> B
+///     A -> "elements.tiles0".A
+///   }
+/// }
+/// ```
+///
+/// # Soundness
+///
+/// Every iteration is in exactly one tile: a range `b:e:s` in tiles of `t` becomes `b:e:s*t` outside and
+/// `k:min(k + s*t, e):s` inside. Iterations of maps are concurrent, so their order has no meaning. Sums of
+/// floating-point numbers may differ in rounding.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MapTiling {

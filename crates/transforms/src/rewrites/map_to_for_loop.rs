@@ -10,9 +10,77 @@ use crate::pattern::{NodeClass, Pattern};
 
 /// Runs the iterations of a map in order: the map becomes loops in a nested SDFG.
 ///
-/// Iterations of maps are concurrent by meaning, so the order of the loops is one of theirs. It applies to maps of the host
-/// whose steps are numbers, outside of consume scopes. A map that touches a stream is refused: an iteration may wait for an
-/// element that a later one pushes, and a loop would wait for ever.
+/// `InlineSDFG` moves the loops to the caller if no scope is around the map. `LoopToMap` is the reverse.
+///
+/// # When it applies
+///
+/// The map has a schedule of the host, its steps are numbers, and it is in no consume scope.
+///
+/// # Refusals
+///
+/// - The map has a schedule of a device.
+/// - A step is no number, or a range is one of tiles.
+/// - The map touches a stream: an iteration may wait for an element that a later one pushes, and a loop would
+///   wait for ever.
+///
+/// # Before
+///
+/// ```sdft
+/// sdfg double_all {
+///   symbol N: i64
+///   array A: f64[N]
+///   array B: f64[N]
+///
+///   state main {
+///     access A
+///     map elements [i = 0:N] {
+///       tasklet double (a) -> (b) { b = 2.0 * a }
+///       elements.A -> double.a: A[i]
+///       double.b -> elements.B: B[i]
+///     }
+///     access B
+///     A -> elements.A
+///     elements.B -> B
+///   }
+/// }
+/// ```
+///
+/// # After
+///
+/// ```sdft
+/// sdfg double_all {
+///   symbol N: i64
+///   array A: f64[N]
+///   array B: f64[N]
+///
+///   state main {
+///     access A
+///     access B
+///     nested "elements.in_order0" (A) -> (B) with (N = N) sdfg double_all_elements_in_order0 {
+///       symbol N: i64
+///       array A: f64[N]
+///       array B: f64[N]
+///
+///       for "elements.i0": i = 0:N {
+///         state body {
+///           tasklet double (a) -> (b) { b = 2.0 * a }
+///           access A
+///           access B
+///           A -> double.a: A[i]
+///           double.b -> B: B[i]
+///         }
+///       }
+///     }
+///     A -> "elements.in_order0".A: A[0:N]
+///     "elements.in_order0".B -> B: B[0:N]
+///   }
+/// }
+/// ```
+///
+/// # Soundness
+///
+/// Iterations of maps are concurrent by meaning, so the order of the loops is one of theirs. Sums of
+/// floating-point numbers may differ in rounding.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MapToForLoop {}

@@ -13,8 +13,58 @@ use crate::pattern::{NodeClass, Pattern};
 
 /// Writes the iterations of a map out, one copy of its contents for each.
 ///
-/// It applies to maps over ranges of numbers, with at least one and at most `limit` iterations, that touch no stream and get no
-/// symbol from data. Transients of an iteration have copies. Iterations of maps are concurrent, so copies need no order.
+/// Transients of an iteration have copies.
+///
+/// # When it applies
+///
+/// The map runs over ranges of numbers, with at least one and at most `limit` iterations. It touches no
+/// stream and gets no symbol from data.
+///
+/// # Refusals
+///
+/// - A range is none of numbers, or the map has no iterations, or more than `limit`.
+/// - The map uses a stream, a view or a reference, or gets symbols from data.
+///
+/// # Before
+///
+/// ```sdft
+/// sdfg both_ends {
+///   symbol N: i64
+///   array A: f64[N + 1]
+///
+///   state main {
+///     map ends [e = 0:2] {
+///       tasklet zero () -> (a) { a = 0.0 }
+///       zero.a -> ends.A: A[N*e]
+///       order ends -> zero
+///     }
+///     access A
+///     ends.A -> A
+///   }
+/// }
+/// ```
+///
+/// # After
+///
+/// ```sdft
+/// sdfg both_ends {
+///   symbol N: i64
+///   array A: f64[N + 1]
+///
+///   state main {
+///     tasklet zero () -> (a) { a = 0.0 }
+///     access A
+///     tasklet zero_1 () -> (a) { a = 0.0 }
+///     zero.a -> A: A[N]
+///     zero_1.a -> A: A[0]
+///   }
+/// }
+/// ```
+///
+/// # Soundness
+///
+/// There is one copy for each iteration. Iterations of maps are concurrent, so the copies need no order. Sums
+/// of floating-point numbers may differ in rounding.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MapUnroll {

@@ -9,13 +9,23 @@ use super::{anchored, described};
 use crate::engine::{Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
 use crate::pattern::{NodeClass, Pattern};
 
-/// Makes two access nodes of one container one, if the second only reads what the first one has.
+/// Makes two access nodes of one container one, if the second only reads the elements that the first one has.
 ///
-/// It applies to access nodes outside of scopes that no data flows into. Every write of the container is ordered before the
-/// node that stays, or after both. What reads the container waits for all that it waited for before.
+/// # When it applies
+///
+/// No data flows into the second access node, and it is outside of scopes. Every write of the container is
+/// ordered before the node that stays, or after both.
+///
+/// # Refusals
+///
+/// - The node is in a scope, is written, or is read by nothing.
+/// - The container is a stream, a view or a reference.
+/// - No other access node has these elements, or the order among the two and a write is not determined.
+///
+/// # Before
 ///
 /// ```sdft
-/// sdfg before {
+/// sdfg two_copies {
 ///   symbol N: i64
 ///   array A: f64[N]
 ///   array B: f64[N]
@@ -26,14 +36,16 @@ use crate::pattern::{NodeClass, Pattern};
 ///     access B
 ///     access A_1 = A
 ///     access C
-///     A -> B: A[0:N] -> B[0:N]
-///     A_1 -> C: A[0:N] -> C[0:N]
+///     A -> B
+///     A_1 -> C
 ///   }
 /// }
 /// ```
 ///
+/// # After
+///
 /// ```sdft
-/// sdfg before {
+/// sdfg two_copies {
 ///   symbol N: i64
 ///   array A: f64[N]
 ///   array B: f64[N]
@@ -43,11 +55,16 @@ use crate::pattern::{NodeClass, Pattern};
 ///     access A
 ///     access B
 ///     access C
-///     A -> B: A[0:N] -> B[0:N]
-///     A -> C: A[0:N] -> C[0:N]
+///     A -> B
+///     A -> C
 ///   }
 /// }
 /// ```
+///
+/// # Soundness
+///
+/// Both nodes see the same elements, because no write of the container comes between them. The reader of the
+/// container waits for everything that it waited for before.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MergeReads {}

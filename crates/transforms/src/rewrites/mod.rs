@@ -1,7 +1,7 @@
 //! The transformations, one file each.
 //!
 //! A file contains the type with its parameters, its description, check and edit, and tests. The documentation of the type is
-//! its page: when it applies, why it is sound, and the program before and after.
+//! its page, with the sections of [`HEADINGS`](crate::HEADINGS).
 
 mod accumulate_transient;
 mod buffer_tiling;
@@ -177,9 +177,10 @@ macro_rules! described {
     };
 }
 
-/// `at` of a transformation: a step at a place that paths name.
+/// `at` and `at_all` of a transformation: a step at a place that paths name. With `several`, only `at_all`: the type has an `at`
+/// of its own, with a path for each of several elements.
 macro_rules! anchored {
-    ($name:ident) => {
+    (several $name:ident) => {
         impl $name {
             /// The transformation at the elements with these paths, in the order of its pattern.
             ///
@@ -197,7 +198,12 @@ macro_rules! anchored {
                     under: crate::Conditions::default(),
                 }
             }
+        }
+    };
+    ($name:ident) => {
+        anchored!(several $name);
 
+        impl $name {
             /// The transformation at the element with this path.
             ///
             /// # Panics

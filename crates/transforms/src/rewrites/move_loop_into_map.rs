@@ -16,10 +16,85 @@ use crate::pattern::{BlockClass, Pattern};
 
 /// Moves a loop around a map into the map, so that each iteration of the map runs the loop.
 ///
-/// It applies if the body of the loop is one state with one map and access nodes, if the range of the map does not depend on
-/// the symbol of the loop, and if no two different iterations of the map touch an element that one of them writes, in
-/// whatever iterations of the loop: the order among the iterations of the loop is kept within each iteration of the map
-/// alone.
+/// # When it applies
+///
+/// The body of the loop is one state with one map and access nodes. The range of the map does not depend on
+/// the symbol of the loop. No two different iterations of the map touch an element that one of them writes,
+/// in whatever iterations of the loop.
+///
+/// # Refusals
+///
+/// - The body has several blocks, or a state of more than one map and access nodes.
+/// - Two different iterations of the map may touch the same element, and one of them writes it.
+/// - The range of the map depends on the symbol of the loop, or the map gets symbols from data.
+/// - The loop does not count, may be left early, or its symbol is read after it.
+///
+/// # Before
+///
+/// ```sdft
+/// sdfg powers {
+///   symbol N: i64
+///   symbol T: i64
+///   array A: f64[N]
+///
+///   for times: t = 0:T {
+///     state step {
+///       access A
+///       access next = A
+///       map cells [i = 0:N] {
+///         tasklet square (a) -> (b) { b = a * a }
+///         cells.A -> square.a: A[i]
+///         square.b -> cells.A: A[i]
+///       }
+///       A -> cells.A
+///       cells.A -> next
+///     }
+///   }
+/// }
+/// ```
+///
+/// # After
+///
+/// ```sdft
+/// sdfg powers {
+///   symbol N: i64
+///   symbol T: i64
+///   array A: f64[N]
+///
+///   state step {
+///     access A
+///     access next = A
+///     map cells [i = 0:N] {
+///       nested "times.steps0" (A) -> (A) with (N = N, i = i, T = T) sdfg powers_times_steps0 {
+///         symbol N: i64
+///         symbol i: i64
+///         symbol T: i64
+///         array A: f64[N]
+///
+///         for "times.t0": t = 0:T {
+///           state body {
+///             tasklet square (a) -> (b) { b = a * a }
+///             access A
+///             access A_1 = A
+///             A -> square.a: A[i]
+///             square.b -> A_1: A[i]
+///           }
+///         }
+///       }
+///       cells.A -> "times.steps0".A: A[0:N]
+///       "times.steps0".A -> cells.A: A[0:N]
+///     }
+///     A -> cells.A
+///     cells.A -> next
+///   }
+/// }
+/// ```
+///
+/// # Soundness
+///
+/// Different iterations of the map exchange no data, also over iterations of the loop. Within one iteration
+/// of the map, the loop keeps its order. So every element is written by the same operations in the same
+/// order.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MoveLoopIntoMap {}

@@ -9,40 +9,68 @@ use crate::pattern::Pattern;
 
 /// Makes loops and branches of the transitions of an SDFG, where they have the form of one.
 ///
-/// A loop is a set of blocks that one block dominates, with an empty guard state that tests before or after the body. Its
-/// symbol, first value and update are those of the transitions into the guard. Other ways out become breaks, or returns
-/// where they end the SDFG. A branch is what follows a choice up to where its ways meet again. It refuses an SDFG without
-/// such transitions; any other form of transitions remains. `LowerLoops` is the reverse.
+/// `LowerLoops` is the reverse.
 ///
-/// Before:
+/// # When it applies
 ///
-/// ```text
-/// state init {
-/// }
-/// -> l_guard with (i = 0)
-/// state l_guard {
-/// }
-/// -> s if i < N
-/// -> after
-/// state s {
-/// }
-/// -> l_guard with (i = i + 1)
-/// state after {
-/// }
-/// ```
+/// A loop is a set of blocks that one block dominates, with an empty guard state that tests before or after
+/// the body. Its symbol, first value and update are those of the transitions into the guard. Other ways out
+/// become breaks, or returns where they end the SDFG. A branch is the part from a choice to where its ways
+/// meet again.
 ///
-/// After:
+/// # Refusals
 ///
-/// ```text
-/// state init {
-/// }
-/// for l: i = 0:N {
-///   state s {
+/// - No transitions of the SDFG have the form of a loop or branch. Transitions of any other form remain.
+///
+/// # Before
+///
+/// ```sdft
+/// sdfg doubling {
+///   symbol N: i64
+///   array A: f64[1]
+///
+///   state init {}
+///   -> guard with (i = 0)
+///   state guard {}
+///   -> double if i < N
+///   -> after
+///   state double {
+///     access A
+///     access twice = A
+///     tasklet times (a) -> (b) { b = 2.0 * a }
+///     A -> times.a: A[0]
+///     times.b -> twice: A[0]
 ///   }
-/// }
-/// state after {
+///   -> guard with (i = i + 1)
+///   state after {}
 /// }
 /// ```
+///
+/// # After
+///
+/// ```sdft
+/// sdfg doubling {
+///   symbol N: i64
+///   array A: f64[1]
+///
+///   state init {}
+///   for "guard.loop0": i = 0:N {
+///     state double {
+///       access A
+///       access twice = A
+///       tasklet times (a) -> (b) { b = 2.0 * a }
+///       A -> times.a: A[0]
+///       times.b -> twice: A[0]
+///     }
+///   }
+///   state after {}
+/// }
+/// ```
+///
+/// # Soundness
+///
+/// The transitions are the definition of a loop: the first value, the test before or after the body, and the
+/// update. The same blocks run in the same order.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RaiseLoops {}

@@ -12,17 +12,32 @@ use super::{anchored, described, fill, map_split, nested_maps};
 use crate::engine::{Claim, Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
 use crate::pattern::{NodeClass, Pattern};
 
-/// Lets the first iteration of a sum write its elements instead of adding to them, and removes the zeros that were there.
+/// Lets the first iteration of a sum write its elements instead of adding to them, and removes the zeros that
+/// were there.
 ///
-/// The map accumulates in one element for each point of its other dimensions, while one parameter runs over the summands. Its
-/// iterations with the first value of this parameter become a map of their own, which runs before the others and writes without
-/// a conflict resolution. Products are treated likewise.
+/// The map accumulates in one element for each point of its other dimensions, while one parameter runs over
+/// the summands. Its iterations with the first value of this parameter become a map of their own, which runs
+/// before the others and writes without a conflict resolution. Products are treated likewise.
 ///
-/// It applies if the part of the container that gets zeros is exactly the part that the map accumulates in, if different points
-/// name different elements, and if the parameter has at least one value: without a summand, the sum would be undefined.
+/// # When it applies
+///
+/// The part of the container that gets zeros is exactly the part in which the map accumulates. Different
+/// points name different elements. The parameter has at least one value: without a summand, the sum would be
+/// undefined.
+///
+/// # Refusals
+///
+/// - Another node reads the initial values.
+/// - The initial values are not the neutral element, or cover other elements than the sums.
+/// - The map does not accumulate over exactly one of its parameters, or different points may name the same
+///   element.
+/// - It is not proved that the range of the parameter has a value.
+/// - The map uses the container in another way, too, or the container is a view or reference.
+///
+/// # Before
 ///
 /// ```sdft
-/// sdfg before {
+/// sdfg column_sums {
 ///   symbol N: i64
 ///   array A: f64[N + 1, N]
 ///   array B: f64[N]
@@ -33,6 +48,7 @@ use crate::pattern::{NodeClass, Pattern};
 ///     map fill [e = 0:N] {
 ///       tasklet zero () -> (y) { y = 0 }
 ///       zero.y -> fill.B: B[e]
+///       order fill -> zero
 ///     }
 ///     map sums [k = 0:N + 1, i = 0:N] {
 ///       tasklet t (x) -> (y) { y = x * x }
@@ -48,8 +64,10 @@ use crate::pattern::{NodeClass, Pattern};
 /// }
 /// ```
 ///
+/// # After
+///
 /// ```sdft
-/// sdfg before {
+/// sdfg column_sums {
 ///   symbol N: i64
 ///   array A: f64[N + 1, N]
 ///   array B: f64[N]
@@ -57,7 +75,7 @@ use crate::pattern::{NodeClass, Pattern};
 ///   state s {
 ///     access A
 ///     access zeros = B
-///     map sums [k = 0:1, i = 0:N] {
+///     map sums [k = 0, i = 0:N] {
 ///       tasklet t (x) -> (y) { y = x * x }
 ///       sums.A -> t.x: A[k, i]
 ///       t.y -> sums.B: B[i]
@@ -76,6 +94,11 @@ use crate::pattern::{NodeClass, Pattern};
 ///   }
 /// }
 /// ```
+///
+/// # Soundness
+///
+/// The neutral element combined with the first summand is this summand, up to the sign of a zero. Each
+/// element still combines all summands, and the first one comes first.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReducePeeling {}

@@ -13,9 +13,74 @@ use crate::pattern::{NodeClass, Pattern};
 
 /// Writes data straight to an array instead of to a transient that is copied to it as a whole.
 ///
-/// It applies if the copy is all that reads the transient, if both have the same shape and type, or the transient has one element
-/// that tasklets write, and if every execution of the state writes all of the transient without a conflict resolution. What
-/// else touches the array in the state comes before that which writes the transient begins, or behind the copy.
+/// # When it applies
+///
+/// The copy is the only reader of the transient. Both have the same shape and type, or the transient has one
+/// element that tasklets write. Every execution of the state writes all of the transient without a conflict
+/// resolution. Every other access of the array in the state comes before the nodes that write the transient
+/// begin, or behind the copy.
+///
+/// # Refusals
+///
+/// - Another node, view, condition or assignment uses the transient.
+/// - The array is written by other nodes at this access node, or another access may run between the writes of
+///   the transient and the copy.
+/// - It is not proved that every execution writes all of the transient: the rest would come from an earlier
+///   execution.
+/// - Shape, type or memory differ, or the copy moves a part.
+/// - The transient is written with a conflict resolution, or has a view or reference.
+///
+/// # Before
+///
+/// ```sdft
+/// sdfg double_all {
+///   symbol N: i64
+///   array A: f64[N]
+///   array B: f64[N]
+///   transient array doubled: f64[N]
+///
+///   state main {
+///     access A
+///     map elements [i = 0:N] {
+///       tasklet double (a) -> (b) { b = 2.0 * a }
+///       elements.A -> double.a: A[i]
+///       double.b -> elements.doubled: doubled[i]
+///     }
+///     access doubled
+///     access B
+///     A -> elements.A
+///     elements.doubled -> doubled
+///     doubled -> B
+///   }
+/// }
+/// ```
+///
+/// # After
+///
+/// ```sdft
+/// sdfg double_all {
+///   symbol N: i64
+///   array A: f64[N]
+///   array B: f64[N]
+///
+///   state main {
+///     access A
+///     map elements [i = 0:N] {
+///       tasklet double (a) -> (b) { b = 2.0 * a }
+///       elements.A -> double.a: A[i]
+///       double.b -> elements.doubled: B[i]
+///     }
+///     access B
+///     A -> elements.A
+///     elements.doubled -> B
+///   }
+/// }
+/// ```
+///
+/// # Soundness
+///
+/// The copy writes each element of the array with the value that this execution wrote to the transient. The
+/// new writes come earlier, but nothing accesses the array in between.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RedundantArray {}

@@ -15,12 +15,24 @@ use crate::pattern::{NodeClass, Pattern};
 
 /// Reads a part of an array straight instead of through a view of the part or a copy of it.
 ///
-/// It applies if the view or transient is used at one access node alone, of which the part is all that it gets, and if that is
-/// read by tasklets, copies and views. A copy also needs that every write of the array in the state is ordered before the copy
-/// or behind all that reads it.
+/// # When it applies
+///
+/// The view or transient is used at one access node alone, and the part is all that it gets. Tasklets, copies
+/// and views read it. For a copy, every write of the array in the state is ordered before the copy or behind
+/// all that reads it.
+///
+/// # Refusals
+///
+/// - Another node, condition or assignment uses the view or transient.
+/// - A write of the array is not ordered before the copy or behind its readers.
+/// - A reader does not simply read it, needs its dimensions, or reads a part that has no form in the array.
+/// - Type, shape, strides or memory differ.
+/// - A map around a reader has a parameter of the name of a symbol of the part.
+///
+/// # Before
 ///
 /// ```sdft
-/// sdfg before {
+/// sdfg inner_part {
 ///   symbol N: i64
 ///   array A: f64[N + 2]
 ///   array B: f64[N]
@@ -42,8 +54,10 @@ use crate::pattern::{NodeClass, Pattern};
 /// }
 /// ```
 ///
+/// # After
+///
 /// ```sdft
-/// sdfg before {
+/// sdfg inner_part {
 ///   symbol N: i64
 ///   array A: f64[N + 2]
 ///   array B: f64[N]
@@ -61,6 +75,11 @@ use crate::pattern::{NodeClass, Pattern};
 ///   }
 /// }
 /// ```
+///
+/// # Soundness
+///
+/// An element of the copy, or of the view, has the value of the element of the array with the offset of the
+/// part. No write of the array comes between the copy and its readers.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RedundantReadSlice {}

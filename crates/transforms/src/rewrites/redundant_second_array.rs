@@ -12,8 +12,68 @@ use crate::pattern::{NodeClass, Pattern};
 
 /// Reads data straight from an array instead of from a transient that it is copied to as a whole.
 ///
-/// It applies if the copy is all that writes the transient, if nothing uses the transient in other places, if both have the same
-/// shape and type, and if the state touches the array at this access node alone: the array is as it was when it was copied.
+/// # When it applies
+///
+/// The copy is the only writer of the transient, and nothing uses the transient in other places. Both have
+/// the same shape and type. The state touches the array at this access node alone.
+///
+/// # Refusals
+///
+/// - The transient is written by other nodes, too, or is read by nothing.
+/// - Another node, view, condition or assignment uses the transient.
+/// - Another node of the state uses the array.
+/// - A reader does not simply read the transient, or shape, type or memory differ.
+///
+/// # Before
+///
+/// ```sdft
+/// sdfg double_all {
+///   symbol N: i64
+///   array A: f64[N]
+///   array B: f64[N]
+///   transient array A_copy: f64[N]
+///
+///   state main {
+///     access A
+///     access A_copy
+///     map elements [i = 0:N] {
+///       tasklet double (a) -> (b) { b = 2.0 * a }
+///       elements.A_copy -> double.a: A_copy[i]
+///       double.b -> elements.B: B[i]
+///     }
+///     access B
+///     A -> A_copy
+///     A_copy -> elements.A_copy
+///     elements.B -> B
+///   }
+/// }
+/// ```
+///
+/// # After
+///
+/// ```sdft
+/// sdfg double_all {
+///   symbol N: i64
+///   array A: f64[N]
+///   array B: f64[N]
+///
+///   state main {
+///     access A
+///     map elements [i = 0:N] {
+///       tasklet double (a) -> (b) { b = 2.0 * a }
+///       elements.A_copy -> double.a: A[i]
+///       double.b -> elements.B: B[i]
+///     }
+///     access B
+///     A -> elements.A_copy
+///     elements.B -> B
+///   }
+/// }
+/// ```
+///
+/// # Soundness
+///
+/// The state does not write the array, so the array keeps the values that the copy read.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RedundantSecondArray {}

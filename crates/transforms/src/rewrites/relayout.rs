@@ -13,20 +13,36 @@ use crate::engine::{
 };
 use crate::pattern::{NodeClass, Pattern};
 
-/// Puts the elements of a transient into another order in memory, leaves room between rows, or divides dimensions into blocks.
+/// Puts the elements of a transient into another order in memory, leaves room between rows, or divides
+/// dimensions into blocks.
 ///
-/// Indices stay as they are: only the strides of the container change. `order` lists the dimensions from the one whose
-/// neighbours are furthest apart to the one whose neighbours adjoin, so that `[1, 0]` stores a matrix by columns. `padding` is
-/// the number of unused elements behind each run of the last of these dimensions.
+/// Indices stay as they are: only the strides of the container change. `order` lists the dimensions from the
+/// one whose neighbours are furthest apart to the one whose neighbours adjoin, so that `[1, 0]` stores a
+/// matrix by columns. `padding` is the number of unused elements behind each run of the last of these
+/// dimensions.
 ///
-/// It applies to packed arrays that are transients and that no view, reference, nested SDFG, library node or external function
-/// sees: these have the strides, too. Everything else names elements by their indices.
+/// `blocks` divides dimensions, and is a step of its own: `T[i, j]` with `blocks=[4, 4]` becomes
+/// `T[i // 4, j // 4, i % 4, j % 4]`, so that a block is one run of memory.
 ///
-/// `blocks` divides dimensions, and is a step of its own: `T[i, j]` with `blocks=[4, 4]` becomes `T[i // 4, j // 4, i % 4, j % 4]`, so
-/// that a block is one run of memory. All accesses name one index of a dimension with blocks.
+/// # When it applies
+///
+/// The container is a packed array and a transient, and no view, reference, nested SDFG, library node or
+/// external function sees it, because these have the strides, too. With `blocks`, all accesses name one index
+/// of a dimension with blocks.
+///
+/// # Refusals
+///
+/// - The container is an argument, or not packed.
+/// - A view or reference shows the container, or it is passed to another SDFG or function with its strides.
+/// - `order` is no order of the dimensions, or the container has this layout already.
+/// - `padding` is not proved to be at least 0, or a size of blocks to be greater than 0.
+/// - With `blocks`: an access covers several blocks, or a condition, an assignment or a reduction names a
+///   dimension.
+///
+/// # Before
 ///
 /// ```sdft
-/// sdfg before {
+/// sdfg store_by_columns {
 ///   symbol N: i64
 ///   array A: f64[N, N]
 ///   transient array T: f64[N, N]
@@ -34,13 +50,15 @@ use crate::pattern::{NodeClass, Pattern};
 ///   state s {
 ///     access A
 ///     access T
-///     A -> T: A[0:N, 0:N] -> T[0:N, 0:N]
+///     A -> T
 ///   }
 /// }
 /// ```
 ///
+/// # After
+///
 /// ```sdft
-/// sdfg before {
+/// sdfg store_by_columns {
 ///   symbol N: i64
 ///   array A: f64[N, N]
 ///   transient array T: f64[N, N] strides(1, N)
@@ -48,10 +66,15 @@ use crate::pattern::{NodeClass, Pattern};
 ///   state s {
 ///     access A
 ///     access T
-///     A -> T: A[0:N, 0:N] -> T[0:N, 0:N]
+///     A -> T
 ///   }
 /// }
 /// ```
+///
+/// # Soundness
+///
+/// Nodes name elements by their indices, and no index changes except by the division into blocks, which names
+/// the same element. Strides of a transient are visible to nothing else.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Relayout {

@@ -25,43 +25,79 @@ use crate::pattern::{NodeClass, Pattern};
 
 /// Makes a symbol of an integer scalar.
 ///
-/// It applies to a transient scalar of type `i64`. Its writes are copies of elements, and tasklets of one assignment with
-/// integer arithmetic over elements and symbols of type `i64`; they stand outside of scopes, at most one in a state. Its
-/// reads are those of control flow, inputs of tasklets, and symbols that maps get from data. Each read comes after a write.
+/// So bounds that the scalar decides are known to later checks. A write becomes an assignment of the
+/// transition after its state. Nodes of the state that do not come before the write move to the state after
+/// it.
 ///
-/// A write becomes an assignment of the transition after its state. Nodes of the state that do not come before the write move
-/// to the state after it, so a node that neither follows the write nor comes before it must not read the scalar. Inputs of the
-/// write keep their values until the transition: all that remains in the state comes before the write.
+/// # When it applies
 ///
-/// Before:
+/// The scalar is a transient of type `i64`. Its writes are copies of elements, and tasklets of one assignment
+/// with integer arithmetic over elements and symbols of type `i64`. They stand outside of scopes, at most one
+/// in a state. Its reads are those of control flow, inputs of tasklets, and symbols that maps get from data.
+/// Each read comes after a write.
 ///
-/// ```text
-/// state s {
-///   access A
-///   access n
-///   tasklet t (x) -> (y) { y = x + 1 }
-///   A -> t.x: A[0]
-///   t.y -> n
-/// }
-/// for l: i = 0:n {
-///   state body {
+/// # Refusals
+///
+/// - The container is no transient scalar of type `i64`.
+/// - The scalar may be read before it is written, is never written, or is written several times in a state or
+///   in a scope.
+/// - A node reads the scalar beside the write of its state, without an order among the two.
+/// - A write computes more than integer arithmetic of elements and symbols.
+/// - A reader is a foreign function, or gives another meaning to the name.
+///
+/// # Before
+///
+/// ```sdft
+/// sdfg first_rows {
+///   symbol N: i64
+///   array sizes: i64[1]
+///   array A: f64[N]
+///   transient scalar n: i64
+///
+///   state size {
+///     access sizes
+///     access n
+///     tasklet add (s) -> (m) { m = s + 1 }
+///     sizes -> add.s: sizes[0]
+///     add.m -> n: n
+///   }
+///   for rows: i = 0:n {
+///     state row {
+///       access A
+///       tasklet zero () -> (a) { a = 0.0 }
+///       zero.a -> A: A[i]
+///     }
 ///   }
 /// }
 /// ```
 ///
-/// After:
+/// # After
 ///
-/// ```text
-/// state s {
-/// }
-/// -> s.after0 with (n = A[0] + 1)
-/// state s.after0 {
-/// }
-/// for l: i = 0:n {
-///   state body {
+/// ```sdft
+/// sdfg first_rows {
+///   symbol N: i64
+///   array sizes: i64[1]
+///   array A: f64[N]
+///
+///   state size {}
+///   -> "size.after0" with (n = sizes[0] + 1)
+///   for rows: i = 0:n {
+///     state row {
+///       access A
+///       tasklet zero () -> (a) { a = 0.0 }
+///       zero.a -> A: A[i]
+///     }
 ///   }
+///   -> end
+///   state "size.after0" {}
+///   -> rows
 /// }
 /// ```
+///
+/// # Soundness
+///
+/// A transition evaluates the assignment after the state and before every later read. The inputs of the write
+/// keep their values until then, because all nodes that remain in the state come before the write.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ScalarToSymbol {}

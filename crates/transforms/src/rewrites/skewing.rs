@@ -18,18 +18,33 @@ use crate::engine::{
 use crate::loops::{Accessed, Counted, accesses_in, blocks_in, plain_state};
 use crate::pattern::{BlockClass, Pattern};
 
-/// Runs two nested loops by wavefronts: the outer loop counts `w = j + factor*i`, the inner one the symbol `i` of the outer loop,
-/// and `j` is `w - factor*i`.
+/// Runs two nested loops by wavefronts: the outer loop counts `w = j + factor*i`, the inner one the symbol
+/// `i` of the outer loop, and `j` is `w - factor*i`.
 ///
-/// It applies to a loop whose body is one loop, if both count up by one, the bounds of the inner loop are the same in all
-/// iterations, and its body consists of states. Iterations that touch a common element, one of them writing, have a distance
-/// `(a, b)`: the later one is `a` iterations of the outer loop and `b` of the inner one away. They keep their order if
-/// `factor*a + b` is positive, or 0 with a positive `a`. The distance is known where an index is the symbol plus a number. A
-/// container that `j` alone indexes, as in a sweep over time, has all distances of the outer loop: it needs a factor of at
-/// least the largest `|b|`. Containers that each iteration writes before it reads them may be transients that nothing else uses.
+/// Where `factor*a + b` is positive for all distances `(a, b)`, the iterations of the new inner loop are
+/// independent: `LoopToMap` makes a map of them. A sweep that reads the elements at both sides needs a factor
+/// of 2 for that.
 ///
-/// Where `factor*a + b` is positive for all distances, the iterations of the new inner loop are independent: `LoopToMap` makes a
-/// map of them. A sweep that reads the elements at both sides needs a factor of 2 for that.
+/// # When it applies
+///
+/// The body of the loop is one loop, both count up by one, the bounds of the inner loop are the same in all
+/// iterations, and its body consists of states. Iterations that touch a common element, one of them writing,
+/// have a distance `(a, b)`: the later one is `a` iterations of the outer loop and `b` of the inner one away.
+/// For each distance, `factor*a + b` is positive, or 0 with a positive `a`.
+///
+/// The distance is known where an index is the symbol plus a number. A container that `j` alone indexes, as
+/// in a sweep over time, has all distances of the outer loop: it needs a factor of at least the largest
+/// `|b|`. Containers that each iteration writes before it reads them may be transients that nothing else
+/// uses.
+///
+/// # Refusals
+///
+/// - The body is not one loop of states, or a transition has a condition or an assignment.
+/// - A loop counts by another step than one, or the bounds of the inner one change.
+/// - Iterations may touch the same element and would change their order.
+/// - `factor` is less than 0.
+///
+/// # Before
 ///
 /// ```sdft
 /// sdfg sweep {
@@ -53,7 +68,9 @@ use crate::pattern::{BlockClass, Pattern};
 /// }
 /// ```
 ///
-/// With a factor of 2:
+/// # After
+///
+/// With `factor=2`:
 ///
 /// ```sdft
 /// sdfg sweep {
@@ -76,6 +93,11 @@ use crate::pattern::{BlockClass, Pattern};
 ///   }
 /// }
 /// ```
+///
+/// # Soundness
+///
+/// Two iterations that touch a common element run in the new order as in the old one: the new counter of the
+/// later one is greater, or equal with a greater `i`. The loops have the same iterations.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Skewing {

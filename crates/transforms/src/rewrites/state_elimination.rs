@@ -9,7 +9,49 @@ use crate::pattern::{BlockClass, Pattern};
 
 /// Removes a state without nodes.
 ///
-/// The editor joins the transitions to it and from it, and refuses where they cannot be one.
+/// # When it applies
+///
+/// The state has no nodes, and is not the only block of its region. The transitions to it and from it can be
+/// joined.
+///
+/// # Refusals
+///
+/// - The state has nodes, or is the only block of its region.
+/// - The transitions cannot be joined: an assignment before a condition that reads the symbol, for example.
+///
+/// # Before
+///
+/// ```sdft
+/// sdfg one_after_another {
+///   array A: f64[1]
+///
+///   state nothing {}
+///   state set {
+///     access A
+///     tasklet one () -> (a) { a = 1.0 }
+///     one.a -> A: A[0]
+///   }
+/// }
+/// ```
+///
+/// # After
+///
+/// ```sdft
+/// sdfg one_after_another {
+///   array A: f64[1]
+///
+///   state set {
+///     access A
+///     tasklet one () -> (a) { a = 1.0 }
+///     one.a -> A: A[0]
+///   }
+/// }
+/// ```
+///
+/// # Soundness
+///
+/// A state without nodes changes nothing. The joined transition has the conditions and assignments of both,
+/// in their order.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StateElimination {}

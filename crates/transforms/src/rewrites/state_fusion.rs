@@ -11,8 +11,86 @@ use crate::pattern::{BlockClass, Pattern};
 
 /// Moves the nodes of a state into the state before it.
 ///
-/// It applies if the second state follows the first one and no other block, always and without assignments. Nodes of the
-/// second state wait for nodes of the first one on which they depend, in whatever component they are.
+/// # When it applies
+///
+/// The second state follows the first one and no other block, always and without assignments.
+///
+/// # Refusals
+///
+/// - The first state goes on to several blocks, or with a condition or an assignment.
+/// - The second state is reached in other ways, too.
+/// - Both states call functions of the caller, whose order would not be kept.
+///
+/// # Before
+///
+/// ```sdft
+/// sdfg scaled_sum {
+///   symbol N: i64
+///   array A: f64[N]
+///   array B: f64[N]
+///   array C: f64[N]
+///
+///   state first {
+///     access A
+///     access B
+///     map add [i = 0:N] {
+///       tasklet plus (a) -> (b) { b = a + 1.0 }
+///       add.A -> plus.a: A[i]
+///       plus.b -> add.B: B[i]
+///     }
+///     A -> add.A
+///     add.B -> B
+///   }
+///   state second {
+///     access B
+///     access C
+///     map scale [i = 0:N] {
+///       tasklet times (b) -> (c) { c = 2.0 * b }
+///       scale.B -> times.b: B[i]
+///       times.c -> scale.C: C[i]
+///     }
+///     B -> scale.B
+///     scale.C -> C
+///   }
+/// }
+/// ```
+///
+/// # After
+///
+/// ```sdft
+/// sdfg scaled_sum {
+///   symbol N: i64
+///   array A: f64[N]
+///   array B: f64[N]
+///   array C: f64[N]
+///
+///   state first {
+///     access A
+///     access B
+///     map add [i = 0:N] {
+///       tasklet plus (a) -> (b) { b = a + 1.0 }
+///       add.A -> plus.a: A[i]
+///       plus.b -> add.B: B[i]
+///     }
+///     access C
+///     map scale [i = 0:N] {
+///       tasklet times (b) -> (c) { c = 2.0 * b }
+///       scale.B -> times.b: B[i]
+///       times.c -> scale.C: C[i]
+///     }
+///     A -> add.A
+///     add.B -> B
+///     B -> scale.B
+///     scale.C -> C
+///   }
+/// }
+/// ```
+///
+/// # Soundness
+///
+/// Nodes of the second state wait for the nodes of the first one on which they depend, in whatever component
+/// of the graph they are: an edge, or an edge that only orders, is added for each write before a read, read
+/// before a write, and write before a write.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StateFusion {}

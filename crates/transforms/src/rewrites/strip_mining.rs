@@ -9,7 +9,70 @@ use crate::pattern::{NodeClass, Pattern};
 
 /// Divides one dimension of a map into strips: a new outer map runs over strips, and the map over one strip.
 ///
-/// It is [`MapTiling`] of one dimension, and applies under the same conditions.
+/// It is [`MapTiling`] of one dimension.
+///
+/// # When it applies
+///
+/// The range of the dimension depends on no parameter of the map, and `size` is proved to be positive.
+///
+/// # Refusals
+///
+/// - The map has fewer dimensions.
+/// - The size is not proved to be positive, or the sign of the step is not known.
+/// - The range depends on a parameter of the map, or is a range of tiles.
+///
+/// # Before
+///
+/// ```sdft
+/// sdfg double_all {
+///   symbol N: i64
+///   array A: f64[N]
+///   array B: f64[N]
+///
+///   state main {
+///     access A
+///     map elements [i = 0:N] {
+///       tasklet double (a) -> (b) { b = 2.0 * a }
+///       elements.A -> double.a: A[i]
+///       double.b -> elements.B: B[i]
+///     }
+///     access B
+///     A -> elements.A
+///     elements.B -> B
+///   }
+/// }
+/// ```
+///
+/// # After
+///
+/// ```sdft
+/// sdfg double_all {
+///   symbol N: i64
+///   array A: f64[N]
+///   array B: f64[N]
+///
+///   state main {
+///     access A
+///     access B
+///     map "elements.tiles0" [i_tile0 = 0:N:64] {
+///       map elements [i = i_tile0:min(N, i_tile0 + 64)] {
+///         tasklet double (a) -> (b) { b = 2.0 * a }
+///         elements.A -> double.a: A[i]
+///         double.b -> elements.B: B[i]
+///       }
+///       "elements.tiles0".A -> elements.A
+///       elements.B -> "elements.tiles0".B
+///     }
+///     "elements.tiles0".B -> B
+///     A -> "elements.tiles0".A
+///   }
+/// }
+/// ```
+///
+/// # Soundness
+///
+/// Every iteration is in exactly one strip. Iterations of maps are concurrent, so their order has no meaning.
+/// Sums of floating-point numbers may differ in rounding.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StripMining {

@@ -18,9 +18,66 @@ use crate::pattern::{BlockClass, Pattern};
 
 /// Puts the value of a symbol that one transition sets into all places that read it.
 ///
-/// It applies to the first assignment of the transition that passes: nothing else sets the symbol, its value is an integer
-/// expression of symbols that nothing sets, and every place that reads it sees this assignment. Constants are the simplest
-/// such values.
+/// Constants are the simplest such values.
+///
+/// # When it applies
+///
+/// It applies to the first assignment of the transition that passes. Nothing else sets the symbol, and its
+/// value is an integer expression of symbols that nothing sets. Every place that reads the symbol sees this
+/// assignment.
+///
+/// # Refusals
+///
+/// - The value is no integer expression of symbols, or reads data.
+/// - Another transition or loop sets the symbol, or the caller gives it a value.
+/// - Something sets a symbol of the value.
+/// - A place may read the symbol before the assignment.
+///
+/// # Before
+///
+/// ```sdft
+/// sdfg second_half {
+///   symbol N: i64
+///   array A: f64[2*N]
+///
+///   state begin {}
+///   -> clear with (middle = N)
+///   state clear {
+///     map elements [i = middle:2*N] {
+///       tasklet zero () -> (a) { a = 0.0 }
+///       zero.a -> elements.A: A[i]
+///       order elements -> zero
+///     }
+///     access A
+///     elements.A -> A
+///   }
+/// }
+/// ```
+///
+/// # After
+///
+/// ```sdft
+/// sdfg second_half {
+///   symbol N: i64
+///   array A: f64[2*N]
+///
+///   state begin {}
+///   state clear {
+///     map elements [i = N:2*N] {
+///       tasklet zero () -> (a) { a = 0.0 }
+///       zero.a -> elements.A: A[i]
+///       order elements -> zero
+///     }
+///     access A
+///     elements.A -> A
+///   }
+/// }
+/// ```
+///
+/// # Soundness
+///
+/// The symbol has this value wherever it is read, and the symbols of the value never change. So the
+/// expression has the same value in each of these places.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SymbolPropagation {}

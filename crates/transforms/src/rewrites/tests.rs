@@ -56,14 +56,14 @@ fn two_maps(index: &str) -> String {
 
 #[test]
 fn maps_over_a_transient_are_fused() {
-    let fused = after(&two_maps("k"), MapFusion::of("add", "scale")).expect("a fusion");
+    let fused = after(&two_maps("k"), MapFusion::at("add", "scale")).expect("a fusion");
     assert!(fused.contains("transient scalar T: f64"), "{fused}");
     assert_eq!(fused.matches("map ").count(), 1, "{fused}");
 }
 
 #[test]
 fn maps_that_read_other_elements_are_not_fused() {
-    let refused = after(&two_maps("N - 1 - k"), MapFusion::of("add", "scale")).expect_err("a refusal");
+    let refused = after(&two_maps("N - 1 - k"), MapFusion::at("add", "scale")).expect_err("a refusal");
     let message = refused.to_string();
     assert!(message.contains("are different elements"), "{message}");
 }
@@ -73,7 +73,7 @@ fn maps_are_not_fused_if_the_second_overwrites_what_the_first_reads() {
     let text = two_maps("k")
         .replace("access B\n", "access B = A\n")
         .replace("times.y -> scale.B: B[k]", "times.y -> scale.B: A[N - 1 - k]");
-    let message = after(&text, MapFusion::of("add", "scale")).expect_err("a refusal").to_string();
+    let message = after(&text, MapFusion::at("add", "scale")).expect_err("a refusal").to_string();
     assert!(message.contains("`A` is written by one of the maps"), "{message}");
 }
 
@@ -132,11 +132,19 @@ fn tiles_have_symbolic_sizes_if_they_are_positive() {
     assert!(tiled.contains("0:N:N + 1"), "{tiled}");
 }
 
+#[test]
+fn matches_without_required_parameters_are_refused() {
+    let pipeline = Pipeline::on(program(&two_maps("k")));
+    assert_eq!(pipeline.matches::<MapFusion>().map(|found| found.len()).ok(), Some(1));
+    let message = pipeline.matches::<MapSchedule>().expect_err("a parameter is required").to_string();
+    assert!(message.starts_with("parameters of `MapSchedule`: `schedule` must be given"), "{message}");
+}
+
 /// The facts of an application hold for small values of the symbols, found by enumeration.
 #[test]
 fn facts_hold_by_enumeration() {
     let mut pipeline = Pipeline::on(program(&two_maps("k")));
-    let applied = pipeline.apply(MapFusion::of("add", "scale")).expect("a fusion");
+    let applied = pipeline.apply(MapFusion::at("add", "scale")).expect("a fusion");
     let checked = applied.evidence.facts.iter().filter_map(|fact| {
         let holds = |n: i64, i: i64| {
             fact.claim.holds(&|symbol| match symbol.as_str() {
@@ -154,7 +162,7 @@ fn facts_hold_by_enumeration() {
 #[test]
 fn a_chain_is_replayed_after_a_tasklet_was_edited() {
     let mut pipeline = Pipeline::on(program(&two_maps("k")));
-    pipeline.apply(MapFusion::of("add", "scale")).expect("a fusion");
+    pipeline.apply(MapFusion::at("add", "scale")).expect("a fusion");
     pipeline.apply(Vectorization::default()).expect("a vectorization");
     let chain = crate::Chain::from_json(&pipeline.chain().to_json().expect("JSON")).expect("a chain");
     let edited = program(&two_maps("k").replace("2 * x", "3 * x"));
@@ -196,8 +204,8 @@ fn calls_of_the_callers_functions_keep_their_order() {
     let calling = two_maps("k").replace("{ y = x + 1 }", "external y = seen(x) from callback");
     let both = calling.replace("{ y = 2 * x }", "external y = seen(x) from callback");
     assert_ne!(both, calling);
-    after(&calling, MapFusion::of("add", "scale")).expect("a fusion");
-    let message = after(&both, MapFusion::of("add", "scale")).expect_err("a refusal").to_string();
+    after(&calling, MapFusion::at("add", "scale")).expect("a fusion");
+    let message = after(&both, MapFusion::at("add", "scale")).expect_err("a refusal").to_string();
     assert!(message.contains("calls functions of the caller, as the first map does"), "{message}");
 }
 

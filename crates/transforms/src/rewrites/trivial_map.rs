@@ -12,9 +12,63 @@ use super::{anchored, described, nested_maps};
 use crate::engine::{Claim, Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
 use crate::pattern::{NodeClass, Pattern};
 
-/// Removes a map of one iteration: its contents take its place, with the first value of each range for the parameters.
+/// Removes a map of one iteration: its contents take its place, with the first value of each range for the
+/// parameters.
 ///
-/// It applies if every range has the form of one value, and the schedule is one of the host.
+/// # When it applies
+///
+/// Every range has the form of one value, and the schedule is one of the host.
+///
+/// # Refusals
+///
+/// - It is not proved that a range has one value.
+/// - The map gets symbols from data.
+/// - The schedule brings the contents to a device.
+///
+/// # Before
+///
+/// ```sdft
+/// sdfg last_element {
+///   symbol N: i64
+///   array A: f64[N + 1]
+///   array last: f64[1]
+///
+///   state main {
+///     access A
+///     map once [i = N] {
+///       tasklet copy (a) -> (l) { l = a }
+///       once.A -> copy.a: A[i]
+///       copy.l -> once.last: last[0]
+///     }
+///     access last
+///     A -> once.A
+///     once.last -> last
+///   }
+/// }
+/// ```
+///
+/// # After
+///
+/// ```sdft
+/// sdfg last_element {
+///   symbol N: i64
+///   array A: f64[N + 1]
+///   array last: f64[1]
+///
+///   state main {
+///     access A
+///     tasklet copy (a) -> (l) { l = a }
+///     access last
+///     A -> copy.a: A[N]
+///     copy.l -> last: last[0]
+///   }
+/// }
+/// ```
+///
+/// # Soundness
+///
+/// The map runs its contents once, with these values of its parameters, and so does the state after the
+/// rewrite.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrivialMapElimination {}

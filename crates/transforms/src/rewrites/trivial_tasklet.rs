@@ -11,11 +11,23 @@ use crate::pattern::{NodeClass, Pattern};
 
 /// Replaces a tasklet that only hands an element on by a copy.
 ///
-/// It applies to tasklets of one statement, `out = in`, between two access nodes of elements of one type, which are not both
-/// arguments of a called SDFG. Other transformations then remove the copy.
+/// Other transformations then remove the copy.
+///
+/// # When it applies
+///
+/// The tasklet has one statement, `out = in`, and stands between two access nodes of elements of one type.
+/// The nodes are not both arguments of a called SDFG.
+///
+/// # Refusals
+///
+/// - The tasklet has another statement, more inputs or outputs, or converts its input to another type.
+/// - An edge moves several elements, or those of a stream, view or reference.
+/// - The tasklet is between arguments of a called SDFG, where a copy could not be inlined.
+///
+/// # Before
 ///
 /// ```sdft
-/// sdfg before {
+/// sdfg last_element {
 ///   symbol N: i64
 ///   array A: f64[N]
 ///   array B: f64[N]
@@ -30,8 +42,10 @@ use crate::pattern::{NodeClass, Pattern};
 /// }
 /// ```
 ///
+/// # After
+///
 /// ```sdft
-/// sdfg before {
+/// sdfg last_element {
 ///   symbol N: i64
 ///   array A: f64[N]
 ///   array B: f64[N]
@@ -43,6 +57,11 @@ use crate::pattern::{NodeClass, Pattern};
 ///   }
 /// }
 /// ```
+///
+/// # Soundness
+///
+/// The copy moves the same element to the same place without a conversion, at the same place in the order of
+/// the state.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrivialTaskletElimination {}

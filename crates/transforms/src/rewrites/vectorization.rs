@@ -10,13 +10,77 @@ use crate::pattern::{NodeClass, Pattern};
 
 /// Runs the iterations of the last dimension of a map on the lanes of a vector unit.
 ///
-/// A map of one dimension gets the schedule `simd`; of a map of several, the last becomes an inner map with it. The map contains
-/// no other map. Iterations of maps are concurrent, so lanes may run them; back ends run what remains after the last whole
-/// vector, and gather where accesses have a stride.
+/// A map of one dimension gets the schedule `simd`. Of a map of several, the last dimension becomes an inner
+/// map with it. Back ends run the iterations that remain after the last whole vector, and gather where
+/// accesses have a stride.
 ///
-/// It refuses what lanes cannot run together: streams, foreign functions, references, loops of tasklets whose bounds differ
-/// from iteration to iteration, and transients of each iteration that are not small. It also refuses iterations that may write
-/// an element which another iteration touches, unless one tasklet combines it, or combinations come to the same in any order.
+/// # When it applies
+///
+/// The map contains no other map. Iterations touch different elements, or one tasklet combines them, or
+/// combinations come to the same in any order.
+///
+/// # Refusals
+///
+/// - The map uses streams or references, or calls foreign functions.
+/// - A loop of a tasklet may end in different iterations on different lanes.
+/// - A transient of each iteration is not small, or has no constant size.
+/// - Iterations may write an element that another one touches.
+/// - The map has one dimension, which threads share: tile it first.
+///
+/// # Before
+///
+/// ```sdft
+/// sdfg double_all {
+///   symbol N: i64
+///   symbol M: i64
+///   array A: f64[N, M]
+///   array B: f64[N, M]
+///
+///   state main {
+///     access A
+///     map elements [i = 0:N, j = 0:M] {
+///       tasklet double (a) -> (b) { b = 2.0 * a }
+///       elements.A -> double.a: A[i, j]
+///       double.b -> elements.B: B[i, j]
+///     }
+///     access B
+///     A -> elements.A
+///     elements.B -> B
+///   }
+/// }
+/// ```
+///
+/// # After
+///
+/// ```sdft
+/// sdfg double_all {
+///   symbol N: i64
+///   symbol M: i64
+///   array A: f64[N, M]
+///   array B: f64[N, M]
+///
+///   state main {
+///     access A
+///     map elements [i = 0:N] {
+///       map "elements.inner0" [j = 0:M] schedule(simd) {
+///         tasklet double (a) -> (b) { b = 2.0 * a }
+///         "elements.inner0".A -> double.a: A[i, j]
+///         double.b -> "elements.inner0".B: B[i, j]
+///       }
+///       "elements.inner0".B -> elements.B
+///       elements.A -> "elements.inner0".A
+///     }
+///     access B
+///     A -> elements.A
+///     elements.B -> B
+///   }
+/// }
+/// ```
+///
+/// # Soundness
+///
+/// Iterations of maps are concurrent, so lanes may run them at the same time. Sums over lanes may differ in
+/// rounding.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Vectorization {}

@@ -40,7 +40,7 @@ fn program(range: &str, read: &str, target: &str) -> String {
 
 fn guarded(program: &Sdfg, conditions: Conditions) -> Result<Sdfg, String> {
     let mut pipeline = Pipeline::on(program.clone());
-    let step = MapFusion::of("p/s/m", "p/s/n").under(conditions);
+    let step = MapFusion::at("p/s/m", "p/s/n").under(conditions);
     pipeline.apply(step).map_err(|error| error.to_string())?;
     Ok(pipeline.program().clone())
 }
