@@ -211,6 +211,66 @@ fn products_of_matrices_are_lifted_in_every_order_and_in_batches() {
     applies(&text, &lift);
 }
 
+/// A product of matrices behind a fill of these elements of its result with a value.
+fn filled_product(range: &str, value: &str, more: &str) -> String {
+    format!(
+        "sdfg p {{
+  symbol N: i64
+  array A: f64[N, N + 1]
+  array B: f64[N + 1, N + 2]
+  array C: f64[N, N + 2]
+  array D: f64[N, N + 2]
+  state s {{
+    access A
+    access B
+    access C
+    access D
+    access zeros = C
+    map fill [{range}] {{
+      tasklet z () -> (y) {{ y = {value} }}
+      z.y -> fill.C: C[p, q]
+    }}
+    map m [i = 0:N, j = 0:N + 2, k = 0:N + 1] {{
+      tasklet t (x, z) -> (y) {{ y = x * z }}
+      m.A -> t.x: A[i, k]
+      m.B -> t.z: B[k, j]
+      t.y -> m.C: C[i, j] wcr(sum)
+    }}
+    {more}
+    fill.C -> zeros
+    order zeros -> m
+    A -> m.A
+    B -> m.B
+    m.C -> C
+  }}
+}}"
+    )
+}
+
+#[test]
+fn zeros_that_only_the_product_uses_disappear() {
+    let lift = LiftToLibrary::default();
+    for range in ["p = 0:N, q = 0:N + 2", "q = 0:N + 2, p = 0:N"] {
+        // What reads the old elements stays before.
+        for more in
+            ["", "access old = C\n    old -> D: C[0:N, 0:N + 2] -> D[0:N, 0:N + 2]\n    order D -> fill"]
+        {
+            let text = applies(&filled_product(range, "0.0", more), &lift);
+            assert!(!text.contains("map fill") && !text.contains("wcr(sum)"), "{text}");
+        }
+    }
+    let reads =
+        "access others = D\n    zeros -> others: C[0:N, 0:N + 2] -> D[0:N, 0:N + 2]\n    order others -> m";
+    for (range, value, more) in [
+        ("p = 0:N, q = 0:N + 1", "0.0", ""),
+        ("p = 0:N, q = 0:N + 2", "1.0", ""),
+        ("p = 0:N, q = 0:N + 2", "0.0", reads),
+    ] {
+        let text = applies(&filled_product(range, value, more), &lift);
+        assert!(text.contains("map fill") && text.contains("wcr(sum)"), "{text}");
+    }
+}
+
 #[test]
 fn other_sums_are_not_lifted() {
     let lift = LiftToLibrary::default();
@@ -242,7 +302,8 @@ fn the_matrix_product_of_the_paper_is_lifted_after_fusion() {
         let found = first_match(&program, transformation);
         apply(&mut program, transformation, &found).unwrap_or_else(|error| panic!("{error}"));
     }
-    assert!(sdfg::text::print(&program).contains("MatMul"));
+    let lifted = sdfg::text::print(&program);
+    assert!(lifted.contains("MatMul") && !lifted.contains("map "), "{lifted}");
     let mut expanded = program.clone();
     let expand = ExpandLibrary::default();
     let found = first_match(&program, &expand);

@@ -161,7 +161,7 @@ mod tests {
         let words = "It is [`MapTiling`] of a range. ".repeat(4);
         let text = indented(&format!("{words}`a range`\n\n- {words}\n\n```sdft\n{words}\n```"));
         assert!(text.contains("  It is `MapTiling` of a range. It is"), "{text}");
-        assert!(text.contains("\n  - It is") && text.contains("\n    is `MapTiling`"), "{text}");
+        assert!(text.contains("\n  - It is") && text.contains("\n    range. It is `MapTiling`"), "{text}");
         assert!(text.contains(&format!("    {}", words.trim_end())), "{text}");
         assert!(!text.contains('[') || text.contains("    It is [`MapTiling`]"), "{text}");
     }

@@ -2,14 +2,18 @@
 
 use std::collections::BTreeSet;
 
+use sdfg::analysis::ScopeTree;
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{
-    Access, ConflictResolution, Connector, ContainerId, Edge, Flow, Map, Memlet, Node, NodeId, NodeKind,
-    StateId, Tasklet, TaskletBody,
+    Access, ConflictResolution, Connector, ContainerId, Edge, EdgeId, Flow, Map, Memlet, Node, NodeId,
+    NodeKind, State, StateId, Tasklet, TaskletBody,
 };
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::tasklet::{Code, Dialect};
+
+use super::sole_write::SoleWrite;
+use crate::engine::Refusal;
 
 /// A part of a container with the value of its elements.
 pub(super) struct Fill<'a> {
@@ -42,6 +46,83 @@ pub(super) fn neutral(resolution: &ConflictResolution) -> Option<&'static str> {
         | ConflictResolution::MaxLocation
         | ConflictResolution::Replace
         | ConflictResolution::Custom(_) => None,
+    }
+}
+
+/// An access node whose only purpose is the neutral element for a map behind it.
+pub(super) struct Initial<'p> {
+    /// The access node.
+    node: NodeId,
+    /// The write of the neutral element.
+    pub(super) write: SoleWrite<'p>,
+}
+
+impl<'p> Initial<'p> {
+    /// The initial values that an access node has for a map.
+    ///
+    /// # Errors
+    /// If something else uses them, or they are not the neutral element.
+    pub(super) fn of(
+        state: &'p State,
+        tree: &ScopeTree,
+        (node, entry): (NodeId, NodeId),
+        neutral: &str,
+    ) -> Result<Self, Refusal> {
+        let label = |node: NodeId| state.node(node).label.as_str();
+        if state.each_out_edge(node).any(|(_, edge)| edge.dst != entry || !is_order(edge)) {
+            let by = "a node that reads the initial values".to_owned();
+            return Err(Refusal::UsedElsewhere { container: label(node).to_owned(), by });
+        }
+        let writes: Vec<EdgeId> =
+            state.each_in_edge(node).filter(|(_, edge)| !is_order(edge)).map(|(id, _)| id).collect();
+        let [only] = writes[..] else {
+            return Err(Refusal::structure(label(node), "gets no initial values through one edge"));
+        };
+        let write = SoleWrite::behind(state, tree, only)?;
+        if write.resolution.is_some() || !is_constant(write.tasklet, neutral) {
+            let reason = format!("does not write the neutral element {neutral}");
+            return Err(Refusal::structure(label(write.node), reason));
+        }
+        let initial = Initial { node, write };
+        let outermost = initial.outermost();
+        let exit = state.exit_of(outermost).unwrap_or(initial.write.node);
+        if state.each_in_edge(outermost).any(|(_, edge)| !is_order(edge))
+            || state.each_out_edge(exit).any(|(_, edge)| edge.dst != node)
+        {
+            return Err(Refusal::structure(label(outermost), "does more than to write the neutral element"));
+        }
+        Ok(initial)
+    }
+
+    /// The node that writes the values: the outermost map, or the tasklet.
+    pub(super) fn outermost(&self) -> NodeId {
+        self.write.entries.first().copied().unwrap_or(self.write.node)
+    }
+
+    /// The nodes that the values come after, except for the scope around.
+    pub(super) fn before(&self, state: &State, scope: Option<NodeId>) -> Vec<NodeId> {
+        let into = state.each_in_edge(self.outermost()).chain(state.each_in_edge(self.node));
+        into.filter(|(_, edge)| is_order(edge) && Some(edge.src) != scope).map(|(_, edge)| edge.src).collect()
+    }
+}
+
+fn is_order(edge: &Edge) -> bool {
+    matches!(edge.memlet.flow, Flow::Order)
+}
+
+/// Whether a tasklet without inputs writes a constant: the number, as an integer or as a fraction.
+fn is_constant(tasklet: &Tasklet, number: &str) -> bool {
+    let ([output], []) = (&tasklet.outputs[..], &tasklet.inputs[..]) else { return false };
+    match &tasklet.body {
+        TaskletBody::Code(code) => {
+            let text = code.to_string();
+            let value = text
+                .trim()
+                .strip_prefix(output.name.as_str())
+                .and_then(|rest| rest.trim_start().strip_prefix('=').map(str::trim));
+            value.is_some_and(|value| value == number || value.strip_suffix(".0") == Some(number))
+        }
+        TaskletBody::External(_) => false,
     }
 }
 

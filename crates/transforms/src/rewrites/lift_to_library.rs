@@ -13,15 +13,19 @@ use sdfg::symbolic::Symbol;
 use sdfg::syntax::Expression;
 use serde::{Deserialize, Serialize};
 
+use super::fill::Initial;
 use super::sole_write::SoleWrite;
 use super::{anchored, described, nested_maps};
-use crate::engine::{Claim, Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
+use crate::engine::{
+    Claim, Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Tables, Transformation,
+};
 use crate::pattern::{NodeClass, Pattern};
 
 /// Replaces a map that sums up products of two elements by the library node `MatMul`.
 ///
 /// Back ends choose among the expansions of the node, or call BLAS. A product before a reduction becomes such
-/// a sum by `MapReduceFusion`.
+/// a sum by `MapReduceFusion`. Zeros in front of the map disappear if only the map uses them, and if they are
+/// proved to be exactly the elements of the result: then the product overwrites the result.
 ///
 /// # When it applies
 ///
@@ -149,11 +153,26 @@ impl Transformation for LiftToLibrary {
             evidence.note(symbol.as_str(), Claim::Positive(&(&range.end - &range.begin) + 1));
         }
         nested_maps::no_declared_memlets(site, &[site.found.node(0)])?;
+        if let Some((_, initial)) = product.zeros(site) {
+            let (part, filled) = (product.part(product.write.access), initial.write.part(&known));
+            let name = &site.sdfg.container(containers[2]).name;
+            if let Some(filled) = filled {
+                evidence.note(name, Claim::Covers { outer: filled.clone(), inner: part.clone() });
+                evidence.note(name, Claim::Covers { outer: part, inner: filled });
+            }
+        }
         Ok(evidence)
     }
 
     fn apply(&self, editor: &mut Editor<'_>, found: &Match) -> Result<(), EditError> {
         let (state, entry) = (found.state(), found.node(0));
+        let here = Match { calls: Vec::new(), elements: found.elements.clone() };
+        let tables = Tables::new();
+        let zeros = Site::of(editor.sdfg(), &here, &tables).and_then(|site| {
+            let (graph, tree) = (site.state(), site.scopes());
+            let (node, initial) = Product::of(graph, &tree, entry).ok()?.zeros(&site)?;
+            Some((node, initial.outermost(), initial.before(graph, tree.scope_of(entry))))
+        });
         let graph = editor.state(state)?;
         let tree = ScopeTree::of(graph);
         let Ok(product) = Product::of(graph, &tree, entry) else { return Err(EditError::NoNode(entry)) };
@@ -176,7 +195,7 @@ impl Transformation for LiftToLibrary {
         let to = product.write.access;
         let mut write = Memlet::write(Access::elements(to.container, part(to)));
         if let Flow::Write { resolution, .. } = &mut write.flow {
-            *resolution = Some(ConflictResolution::Sum);
+            *resolution = zeros.is_none().then_some(ConflictResolution::Sum);
         }
         let flag = |name: &str, is_set: bool| is_set.then(|| (name.to_owned(), Expression::bool(true)));
         let properties =
@@ -201,13 +220,23 @@ impl Transformation for LiftToLibrary {
             state,
             Edge { src: node, src_connector, dst, dst_connector, memlet: write, loc: None },
         )?;
-        for src in before {
+        let is_zeros = |node: &NodeId| zeros.as_ref().is_some_and(|(zeros, _, _)| zeros == node);
+        for src in before.into_iter().filter(|node| !is_zeros(node)) {
             editor.add_order(state, src, node)?;
         }
         for dst in after {
             editor.add_order(state, node, dst)?;
         }
-        editor.remove_node(state, entry)
+        editor.remove_node(state, entry)?;
+        let Some((zeros, fill, before)) = zeros else { return Ok(()) };
+        editor.remove_node(state, fill)?;
+        if editor.state(state)?.get_node(zeros).is_some() {
+            editor.remove_node(state, zeros)?;
+        }
+        for src in before {
+            editor.add_order(state, src, node)?;
+        }
+        Ok(())
     }
 }
 
@@ -303,6 +332,23 @@ impl<'p> Product<'p> {
             _ => None,
         };
         Some([order(&a[batches..], [row, inner])?, order(&b[batches..], [inner, column])?])
+    }
+
+    /// The access node in front of the map whose only purpose is to hold zeros for exactly the elements of the result.
+    fn zeros(&self, site: &Site<'p>) -> Option<(NodeId, Initial<'p>)> {
+        let (state, tree, entry) = (site.state(), site.scopes(), site.found.node(0));
+        let known = site.known_in(tree.scope_of(entry));
+        let part = self.part(self.write.access);
+        let is_same = |filled: &Subset| {
+            filled.covers(&part, &known).is_proved() && part.covers(filled, &known).is_proved()
+        };
+        let before = state.each_in_edge(entry).map(|(_, edge)| edge.src);
+        let mut before =
+            before.filter(|node| state.node(*node).kind.container() == Some(self.write.container()));
+        before.find_map(|node| {
+            let initial = Initial::of(state, &tree, (node, entry), "0").ok()?;
+            initial.write.part(&known).is_some_and(|filled| is_same(&filled)).then_some((node, initial))
+        })
     }
 
     fn containers(&self) -> [ContainerId; 3] {

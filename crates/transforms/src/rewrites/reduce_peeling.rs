@@ -2,11 +2,12 @@
 
 use sdfg::analysis::ScopeTree;
 use sdfg::edit::{EditError, Editor};
-use sdfg::ir::{ContainerId, EdgeId, Flow, Map, Memlet, NodeId, NodeKind, State, Tasklet, TaskletBody};
+use sdfg::ir::{ContainerId, EdgeId, Map, NodeId, NodeKind, State};
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::Symbol;
 use serde::{Deserialize, Serialize};
 
+use super::fill::Initial;
 use super::sole_write::SoleWrite;
 use super::{anchored, described, fill, map_split, nested_maps};
 use crate::engine::{Claim, Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
@@ -140,7 +141,8 @@ impl Transformation for ReducePeeling {
                 format!("different iterations with one value of `{}` write different elements", sum.symbol());
             return Err(Refusal::Unproved { about: name.to_owned(), needed });
         }
-        let (filled, summed) = (sum.filled.part(&known), sum.write.part_without(Some(sum.symbol()), &known));
+        let (filled, summed) =
+            (sum.filled.write.part(&known), sum.write.part_without(Some(sum.symbol()), &known));
         let (Some(filled), Some(summed)) = (filled, summed) else {
             return Err(Refusal::Unproved {
                 about: name.to_owned(),
@@ -179,15 +181,9 @@ impl Transformation for ReducePeeling {
         let tree = ScopeTree::of(graph);
         let Ok(sum) = Sum::of(graph, &tree, found) else { return Err(EditError::NoNode(entry)) };
         let (map, at, outside, path) = (sum.map.clone(), sum.at, sum.outside, sum.write.path.clone());
-        let first_of_fill = sum.filled.entries.first().copied().unwrap_or(sum.filled.node);
-        let scope = tree.scope_of(entry);
+        let first_of_fill = sum.filled.outermost();
         // The iterations that write come after all that the initial values came after.
-        let before: Vec<NodeId> = graph
-            .each_in_edge(first_of_fill)
-            .chain(graph.each_in_edge(zeros))
-            .filter(|(_, edge)| matches!(edge.memlet.flow, Flow::Order) && Some(edge.src) != scope)
-            .map(|(_, edge)| edge.src)
-            .collect();
+        let before = sum.filled.before(graph, tree.scope_of(entry));
         let orders: Vec<EdgeId> =
             graph.each_out_edge(zeros).filter(|(_, edge)| edge.dst == entry).map(|(id, _)| id).collect();
         let rest = editor.copy_scope(state, entry)?;
@@ -225,8 +221,8 @@ struct Sum<'p> {
     /// The edge from the map to the sums.
     outside: EdgeId,
     write: SoleWrite<'p>,
-    /// The write of the neutral element.
-    filled: SoleWrite<'p>,
+    /// The neutral element.
+    filled: Initial<'p>,
 }
 
 impl<'p> Sum<'p> {
@@ -238,40 +234,23 @@ impl<'p> Sum<'p> {
         else {
             return Err(Refusal::structure(label(entry), "is no map behind an access node"));
         };
-        let is_order = |memlet: &Memlet| matches!(memlet.flow, Flow::Order);
-        if state.each_out_edge(zeros).any(|(_, edge)| edge.dst != entry || !is_order(&edge.memlet)) {
-            let by = "a node that reads the initial values".to_owned();
-            return Err(Refusal::UsedElsewhere { container: label(zeros).to_owned(), by });
-        }
-        let writes: Vec<EdgeId> =
-            state.each_in_edge(zeros).filter(|(_, edge)| !is_order(&edge.memlet)).map(|(id, _)| id).collect();
         let sums: Vec<EdgeId> = state
             .each_out_edge(exit)
             .filter(|(_, edge)| edge.memlet.write_access().is_some_and(|to| to.container == container))
             .map(|(id, _)| id)
             .collect();
-        let ([filled], [outside]) = (&writes[..], &sums[..]) else {
-            let reason = "does not accumulate in the container through one edge, behind one that fills it";
+        let [outside] = &sums[..] else {
+            let reason = "does not accumulate in the container through one edge";
             return Err(Refusal::structure(label(entry), reason));
         };
         if state.node(state.edge(*outside).dst).kind.container() != Some(container) {
             return Err(Refusal::structure(label(entry), "sums up through the exit of another map"));
         }
         let write = SoleWrite::behind(state, tree, *outside)?;
-        let filled = SoleWrite::behind(state, tree, *filled)?;
         let Some(neutral) = write.resolution.and_then(fill::neutral) else {
             return Err(Refusal::structure(label(entry), "computes no sum or product"));
         };
-        if filled.resolution.is_some() || !is_constant(filled.tasklet, neutral) {
-            let reason = format!("does not write the neutral element {neutral}");
-            return Err(Refusal::structure(label(filled.node), reason));
-        }
-        let touches_data = |node: NodeId| state.each_in_edge(node).any(|(_, edge)| !is_order(&edge.memlet));
-        let outermost = filled.entries.first().copied().unwrap_or(filled.node);
-        let exit = state.exit_of(outermost).unwrap_or(filled.node);
-        if touches_data(outermost) || state.each_out_edge(exit).any(|(_, edge)| edge.dst != zeros) {
-            return Err(Refusal::structure(label(outermost), "does more than to write the neutral element"));
-        }
+        let filled = Initial::of(state, tree, (zeros, entry), neutral)?;
         let used = write.access.subset().free_symbols();
         let free: Vec<usize> = (0..map.params.len()).filter(|at| !used.contains(&map.params[*at])).collect();
         let is_inner = |symbol: &Symbol| !map.params.contains(symbol) && !used.contains(symbol);
@@ -328,21 +307,5 @@ impl<'p> Sum<'p> {
             return Err(Refusal::structure(site.label(0), "has a range of tiles"));
         }
         nested_maps::no_declared_memlets(site, &self.write.entries)
-    }
-}
-
-/// Whether a tasklet without inputs writes a constant: the number, as an integer or as a fraction.
-fn is_constant(tasklet: &Tasklet, number: &str) -> bool {
-    let ([output], []) = (&tasklet.outputs[..], &tasklet.inputs[..]) else { return false };
-    match &tasklet.body {
-        TaskletBody::Code(code) => {
-            let text = code.to_string();
-            let value = text
-                .trim()
-                .strip_prefix(output.name.as_str())
-                .and_then(|rest| rest.trim_start().strip_prefix('=').map(str::trim));
-            value.is_some_and(|value| value == number || value.strip_suffix(".0") == Some(number))
-        }
-        TaskletBody::External(_) => false,
     }
 }
