@@ -11,6 +11,7 @@ mod faults;
 mod fuzz;
 mod jobs;
 mod llvm;
+mod mutate;
 mod python;
 mod sanitize;
 mod setup;
@@ -61,6 +62,9 @@ Commands:
                     (default 120 s, 4096 MiB); print a JSON line for each and a table of causes. --interpret compares
                     the interpreter with native code on generated inputs; --dace compares with DaCe
   faults [NAME..]   Plant faults in a copy of the tree, and report the test that finds each
+  mutate [--seed S] [--count N] [--files PATH].. [--only NUMBER,..] [--list] [--in-place]
+                    Draw mutations of crates/transforms (60, seed 1) from the list of cargo-mutants, and report the test that
+                    finds each; --list prints them; --in-place mutates this tree and not a copy, to reuse its build
   fuzz [text|json|dace|validation] [--seconds N]
                     Search for inputs that break the readers, validation or the interpreter (default 60 s per target);
                     needs a nightly Rust and cargo-fuzz, and prints how to install them
@@ -115,6 +119,7 @@ fn run(arguments: &[&str]) -> Result<()> {
             }
         },
         "faults" => faults::run(options),
+        "mutate" => mutate::run(options),
         "fuzz" => fuzz::run(options),
         "python" => python::run(options),
         "sanitize" => sanitize::run(options),

@@ -23,6 +23,9 @@ pub(crate) struct Fault {
     find: String,
     /// The replacement.
     plant: String,
+    /// The place of `find`, for a fault whose text occurs repeatedly.
+    #[serde(skip)]
+    at: Option<Range<usize>>,
 }
 
 #[derive(Deserialize)]
@@ -46,13 +49,35 @@ pub(crate) fn read(text: &str) -> Result<Vec<Fault>> {
 }
 
 impl Fault {
+    /// A fault at a known place of a text.
+    pub(crate) fn at(
+        name: String,
+        about: String,
+        file: PathBuf,
+        place: (&str, Range<usize>),
+        plant: &str,
+    ) -> Self {
+        let (text, range) = place;
+        Self {
+            name,
+            about,
+            file,
+            find: text[range.clone()].to_owned(),
+            plant: plant.to_owned(),
+            at: Some(range),
+        }
+    }
+
     /// The text that replaces the found text.
     pub(crate) fn plant(&self) -> &str {
         &self.plant
     }
 
-    /// The range of the text to replace, if a file contains it exactly once.
+    /// The range of the text to replace, if it is known or a file contains the text exactly once.
     pub(crate) fn range_in(&self, text: &str) -> Option<Range<usize>> {
+        if let Some(range) = &self.at {
+            return (text.get(range.clone()) == Some(&self.find)).then(|| range.clone());
+        }
         let mut places = text.match_indices(&self.find);
         let (at, found) = places.next()?;
         places.next().is_none().then_some(at..at + found.len())
@@ -63,10 +88,11 @@ impl Fault {
     /// # Errors
     /// If the text to replace does not occur exactly once: the code has changed, and the fault must follow.
     pub(crate) fn plant_in(&self, text: &str) -> Result<String> {
-        match text.matches(&self.find).count() {
-            1 => Ok(text.replacen(&self.find, &self.plant, 1)),
-            count => bail!("the text that fault `{}` replaces occurs {count} times, not once", self.name),
+        if let Some(range) = self.range_in(text) {
+            return Ok([&text[..range.start], &self.plant, &text[range.end..]].concat());
         }
+        let count = text.matches(&self.find).count();
+        bail!("the text that fault `{}` replaces occurs {count} times, not once", self.name)
     }
 }
 

@@ -8,10 +8,11 @@
 //! `tidy` checks that every fault still applies.
 
 mod list;
+mod plant;
 mod suite;
 mod switch;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::time::Instant;
@@ -19,10 +20,11 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 pub(crate) use list::{Fault, LIST, read};
+pub(crate) use plant::{Planted, plant_together};
+pub(crate) use suite::{Outcome, Part, Suite, first_failure, parts};
+pub(crate) use switch::{REACHED, VARIABLE};
 
 use crate::{setup, workspace};
-use suite::{Outcome, Part, Suite, parts};
-use switch::{files_in, with_switches};
 
 /// Plants the faults with one of these `names`, or all without a name, and runs the tests on each.
 ///
@@ -35,10 +37,12 @@ pub(crate) fn run(names: &[&str]) -> Result<()> {
     let tools = setup::run()?;
     let copy = root.join("target/faults/tree");
     copy_tree(&root, &copy)?;
-    let suite = Suite::new(&tools, &copy);
+    let suite = Suite::new(&tools, &copy, copy.with_file_name("build"));
 
     let built = packages_of(&faults);
-    let together = plant_together(&faults, &built, &copy, &suite)?;
+    let all: Vec<&Fault> = faults.iter().collect();
+    let Planted { switched: together, .. } =
+        plant_together(&all, &Part::of(built.clone(), built.clone()), &copy, &suite)?;
     let (mut missed, mut unbuilt) = (Vec::new(), Vec::new());
     let (first, last): (Vec<&Fault>, Vec<&Fault>) =
         faults.iter().partition(|fault| together.contains(&fault.name));
@@ -88,41 +92,6 @@ fn select(all: Vec<Fault>, names: &[&str]) -> Result<Vec<Fault>> {
     Ok(all.into_iter().filter(wanted).collect())
 }
 
-/// Writes every fault that can be behind a switch into the copy and builds its tests. The names of those faults.
-fn plant_together(
-    faults: &[Fault],
-    built: &[String],
-    copy: &Path,
-    suite: &Suite<'_>,
-) -> Result<BTreeSet<String>> {
-    let mut files: BTreeMap<&Path, Vec<&Fault>> = BTreeMap::new();
-    for fault in faults {
-        files.entry(&fault.file).or_default().push(fault);
-    }
-    let mut planted: BTreeMap<&Path, (String, Vec<&str>)> = BTreeMap::new();
-    for (file, faults) in files {
-        let path = copy.join(file);
-        let right = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let (text, names) = with_switches(&right, &faults);
-        fs::write(&path, text)?;
-        planted.insert(file, (right, names));
-    }
-    while let Some(messages) = suite.messages_of_build(built)? {
-        let wrong: Vec<_> =
-            files_in(&messages).into_iter().filter(|file| planted.contains_key(file.as_path())).collect();
-        if wrong.is_empty() {
-            bail!("the code does not build:\n{messages}");
-        }
-        for file in wrong {
-            println!("==> no switches in {}", file.display());
-            if let Some((right, _)) = planted.remove(file.as_path()) {
-                fs::write(copy.join(file), right)?;
-            }
-        }
-    }
-    Ok(planted.into_values().flat_map(|(_, names)| names).map(str::to_owned).collect())
-}
-
 /// The packages whose tests may see one of these faults.
 fn packages_of(faults: &[Fault]) -> Vec<String> {
     let packages: BTreeSet<String> = faults.iter().flat_map(|fault| parts(&fault.file)).flatten().collect();
@@ -132,7 +101,7 @@ fn packages_of(faults: &[Fault]) -> Vec<String> {
 /// Runs the tests with the switch of the fault on, part by part until one fails. All packages of `built` have been.
 fn switched(fault: &Fault, suite: &Suite<'_>, built: &[String]) -> Result<Outcome> {
     for of in parts(&fault.file) {
-        let part = Part { of, built: built.to_vec() };
+        let part = Part::of(of, built.to_vec());
         suite.must_pass(&part)?;
         let outcome = suite.outcome(&part, Some(&fault.name))?;
         if outcome != Outcome::Missed {
@@ -155,7 +124,7 @@ fn confirmed(outcome: Outcome, suite: &Suite<'_>) -> Result<Outcome> {
 /// Runs the tests with the fault in place, part by part until one fails, and takes it back whatever they say.
 fn planted(fault: &Fault, copy: &Path, suite: &Suite<'_>) -> Result<Outcome> {
     for of in parts(&fault.file) {
-        let part = Part { built: of.clone(), of };
+        let part = Part::of(of.clone(), of);
         suite.must_pass(&part)?;
         let path = copy.join(&fault.file);
         let right = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -170,8 +139,8 @@ fn planted(fault: &Fault, copy: &Path, suite: &Suite<'_>) -> Result<Outcome> {
     Ok(Outcome::Missed)
 }
 
-/// Brings the copy up to date. Equal files keep their times, so that cargo does not rebuild them.
-fn copy_tree(root: &Path, copy: &Path) -> Result<()> {
+/// Brings a copy of the tree up to date. Equal files keep their times, so that cargo does not rebuild them.
+pub(crate) fn copy_tree(root: &Path, copy: &Path) -> Result<()> {
     let files = workspace::files(root)?;
     for file in &files {
         let (from, to) = (root.join(file), copy.join(file));

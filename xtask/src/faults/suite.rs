@@ -1,7 +1,7 @@
 //! Runs the tests in the copy, and finds the first failure.
 
 use std::cell::RefCell;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use anyhow::{Context, Result, bail};
@@ -16,7 +16,7 @@ const ROOT: &str = "sdfg-programs";
 
 /// The verdict of the tests on one fault.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(crate) enum Outcome {
     /// A test failed or exceeded its time limit: the first such test.
     Found { by: String, too_slow: bool },
     /// Every test passed.
@@ -27,33 +27,53 @@ pub(super) enum Outcome {
 
 /// Tests that run together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Part {
+pub(crate) struct Part {
     /// The packages with these tests.
-    pub(super) of: Vec<String>,
+    pub(crate) of: Vec<String>,
     /// The packages that are built. They decide the features of the packages that they depend on.
-    pub(super) built: Vec<String>,
+    pub(crate) built: Vec<String>,
+    /// Cargo's arguments for the targets that are built; all tests without one.
+    pub(crate) targets: Vec<String>,
+    /// The filter expression of nextest that selects tests of these packages; all tests without one.
+    pub(crate) only: Option<String>,
+}
+
+impl Part {
+    /// All tests of some packages.
+    pub(crate) fn of(of: Vec<String>, built: Vec<String>) -> Self {
+        Self { of, built, targets: Vec::new(), only: None }
+    }
+
+    /// Cargo's arguments for its packages and targets.
+    fn selection<'a>(&'a self, all: &'a str) -> Vec<&'a str> {
+        let targets = self.targets.iter().map(String::as_str);
+        let all = Some(all).filter(|all| self.targets.is_empty() && !all.is_empty());
+        packages(&self.built).into_iter().chain(targets).chain(all).collect()
+    }
 }
 
 /// The tests of the copy.
-pub(super) struct Suite<'t> {
+pub(crate) struct Suite<'t> {
     tools: &'t Tools,
     copy: &'t Path,
-    nextest: bool,
+    build: PathBuf,
+    pub(crate) nextest: bool,
     /// The parts that pass without a fault.
     sound: RefCell<Vec<Part>>,
 }
 
 impl<'t> Suite<'t> {
-    pub(super) fn new(tools: &'t Tools, copy: &'t Path) -> Self {
+    /// The tests of a copy, with a build folder.
+    pub(crate) fn new(tools: &'t Tools, copy: &'t Path, build: PathBuf) -> Self {
         let nextest = step::succeeds(&mut step::cargo(["nextest", "--version"]));
-        Suite { tools, copy, nextest, sound: RefCell::new(Vec::new()) }
+        Suite { tools, copy, build, nextest, sound: RefCell::new(Vec::new()) }
     }
 
     /// Runs the tests of a part without a fault, unless an earlier call did.
     ///
     /// # Errors
     /// When the code without a fault does not build or fails a test.
-    pub(super) fn must_pass(&self, part: &Part) -> Result<()> {
+    pub(crate) fn must_pass(&self, part: &Part) -> Result<()> {
         if self.sound.borrow().iter().any(|sound| sound == part) {
             return Ok(());
         }
@@ -72,15 +92,12 @@ impl<'t> Suite<'t> {
     ///
     /// # Errors
     /// When they cannot be run.
-    pub(super) fn outcome(&self, part: &Part, switch: Option<&str>) -> Result<Outcome> {
-        if let Some(messages) = self.messages_of_build(&part.built)? {
+    pub(crate) fn outcome(&self, part: &Part, switch: Option<&str>) -> Result<Outcome> {
+        if let Some(messages) = self.messages_of_build(part)? {
             return Ok(Outcome::DoesNotBuild(messages));
         }
-        let chosen: Vec<String> = part.of.iter().map(|package| format!("package(={package})")).collect();
-        let chosen = chosen.join(" | ");
         let mut command = if self.nextest {
-            let tests = &["nextest", "run", "--fail-fast", "--filterset", &chosen][..];
-            self.command(&[tests, &packages(&part.built)].concat())
+            self.nextest(part, "--max-fail=1:immediate")
         } else {
             self.command(&[&["test", "--tests"], &packages(&part.of)[..]].concat())
         };
@@ -99,8 +116,8 @@ impl<'t> Suite<'t> {
     ///
     /// # Errors
     /// When the compiler cannot be run.
-    pub(super) fn messages_of_build(&self, built: &[String]) -> Result<Option<String>> {
-        let mut command = self.command(&[&["build", "--tests", "--quiet"], &packages(built)[..]].concat());
+    pub(crate) fn messages_of_build(&self, part: &Part) -> Result<Option<String>> {
+        let mut command = self.command(&[&["build", "--quiet"], &part.selection("--tests")[..]].concat());
         let build = command.output().context("cannot build the tests")?;
         Ok((!build.status.success()).then(|| String::from_utf8_lossy(&build.stderr).into_owned()))
     }
@@ -109,7 +126,7 @@ impl<'t> Suite<'t> {
     ///
     /// # Errors
     /// When the tests cannot be run.
-    pub(super) fn passes(&self, test: &str) -> Result<bool> {
+    pub(crate) fn passes(&self, test: &str) -> Result<bool> {
         let name = test.rsplit(' ').next().unwrap_or(test);
         let tests =
             if self.nextest { &["nextest", "run", "--workspace"][..] } else { &["test", "--workspace"] };
@@ -117,9 +134,20 @@ impl<'t> Suite<'t> {
         Ok(output.status.success())
     }
 
+    /// Nextest's run of a part.
+    pub(crate) fn nextest(&self, part: &Part, option: &str) -> Command {
+        let chosen: Vec<String> = part.of.iter().map(|package| format!("package(={package})")).collect();
+        let mut chosen = chosen.join(" | ");
+        if let Some(only) = &part.only {
+            chosen = format!("({chosen}) & ({only})");
+        }
+        let tests = &["nextest", "run", option, "--filterset", &chosen][..];
+        self.command(&[tests, &part.selection("")].concat())
+    }
+
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.tools.cargo(arguments);
-        command.current_dir(self.copy).env("CARGO_TARGET_DIR", self.copy.with_file_name("build"));
+        command.current_dir(self.copy).env("CARGO_TARGET_DIR", &self.build);
         // The cases that CI tries, so that the verdict on a fault does not change from run to run.
         command.env("PROPTEST_RNG_SEED", "20191117").env("CARGO_TERM_COLOR", "never");
         command
@@ -133,7 +161,7 @@ fn packages(names: &[String]) -> Vec<&str> {
 
 /// The packages whose tests may find a change of a file: its own package, which builds soonest, then all
 /// packages that depend on it.
-pub(super) fn parts(file: &Path) -> Vec<Vec<String>> {
+pub(crate) fn parts(file: &Path) -> Vec<Vec<String>> {
     let mut folders = file.iter().map(|name| name.to_string_lossy());
     let own = match (folders.next().as_deref(), folders.next().as_deref()) {
         (Some("crates"), Some("sdfg")) => "sdfg".to_owned(),
@@ -146,7 +174,7 @@ pub(super) fn parts(file: &Path) -> Vec<Vec<String>> {
 
 /// The name of the first failed test, as nextest or cargo's own runner writes it, and whether it exceeded its
 /// time limit.
-fn first_failure(output: &Output) -> (String, bool) {
+pub(crate) fn first_failure(output: &Output) -> (String, bool) {
     let text = [&output.stdout[..], &output.stderr].map(String::from_utf8_lossy).join("\n");
     let failed = text.lines().find_map(|line| {
         let line = line.trim();

@@ -11,7 +11,10 @@ use std::path::PathBuf;
 use super::Fault;
 
 /// The variable with the name of the fault that runs.
-pub(super) const VARIABLE: &str = "SDFG_PLANTED_FAULT";
+pub(crate) const VARIABLE: &str = "SDFG_PLANTED_FAULT";
+
+/// The variable with a folder. Each test that reaches a switch leaves its name there, in a file named as the fault.
+pub(crate) const REACHED: &str = "SDFG_REACHED_FAULTS";
 
 /// The lines of a function's body, without those of its braces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,7 +26,7 @@ struct Body {
 }
 
 /// The text of a file with switches for as many of its faults as can be, and the names of those.
-pub(super) fn with_switches<'f>(text: &str, faults: &[&'f Fault]) -> (String, Vec<&'f str>) {
+pub(crate) fn with_switches<'f>(text: &str, faults: &[&'f Fault]) -> (String, Vec<&'f str>) {
     let mut bodies: BTreeMap<Body, Vec<(&'f Fault, String)>> = BTreeMap::new();
     for &fault in faults {
         let Some(range) = fault.range_in(text) else { continue };
@@ -47,10 +50,34 @@ pub(super) fn with_switches<'f>(text: &str, faults: &[&'f Fault]) -> (String, Ve
 
 /// Whether the fault runs, as an expression that needs nothing around it.
 fn switch(name: &str) -> String {
+    let record = format!(
+        "if let Ok(folder) = ::std::env::var(\"{REACHED}\") {{ \
+         use ::std::io::Write as _; \
+         let of = |name: &str| ::std::env::var(name).unwrap_or_default(); \
+         let line = format!(\"{{}} {{}}\\n\", of(\"NEXTEST_BINARY_ID\"), of(\"NEXTEST_TEST_NAME\")); \
+         let path = ::std::path::Path::new(&folder).join(\"{name}\"); \
+         let file = ::std::fs::OpenOptions::new().create(true).append(true).open(path); \
+         let _ = file.and_then(|mut file| file.write_all(line.as_bytes())); }}"
+    );
     format!(
-        "{{ static ON: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new(); \
-         *ON.get_or_init(|| ::std::env::var(\"{VARIABLE}\").is_ok_and(|name| name == \"{name}\")) }}"
+        "{{ static ON: ::std::sync::OnceLock<bool> = ::std::sync::OnceLock::new(); *ON.get_or_init(|| {{ {record} \
+         ::std::env::var(\"{VARIABLE}\").is_ok_and(|name| name == \"{name}\") }}) }}"
     )
+}
+
+/// The fault whose code is in a line of a text with switches. Lines count from 1.
+pub(crate) fn fault_at(text: &str, line: usize) -> Option<&str> {
+    let lines: Vec<&str> = text.lines().take(line).collect();
+    for line in lines.iter().rev() {
+        // Only the lines that open a branch begin so: formatted bodies are indented.
+        if let Some((_, name)) = line.rsplit_once("is_ok_and(|name| name == \"") {
+            return name.split_once('"').map(|(name, _)| name);
+        }
+        if line.starts_with("} else {") {
+            return None;
+        }
+    }
+    None
 }
 
 /// The body of the outermost function around a part of a formatted text: an inner one stands in it as it is.
@@ -88,27 +115,33 @@ fn is_function(line: &str) -> bool {
     match words.next() {
         Some("fn") => true,
         Some(word) if word.starts_with("pub") => {
-            // `pub(super) fn`: `words` ends before the parenthesis.
+            // `pub(crate) fn`: `words` ends before the parenthesis.
             words.next() == Some("fn") || line.trim_start().starts_with("pub(") && line.contains(") fn ")
         }
         Some(_) | None => false,
     }
 }
 
-/// The files that the errors of a failed build are about, relative to the workspace root.
-pub(super) fn files_in(messages: &str) -> Vec<PathBuf> {
-    let mut files = Vec::new();
+/// The files and lines that the errors of a failed build are about. Files are relative to the workspace root.
+pub(crate) fn places_in(messages: &str) -> Vec<(PathBuf, usize)> {
+    let mut places = Vec::new();
     let mut is_error = false;
     for line in messages.lines() {
         if line.starts_with("error") || line.starts_with("warning") {
             is_error = line.starts_with("error");
         }
         let place = line.trim_start().strip_prefix("--> ").filter(|_| is_error);
-        files.extend(place.and_then(|place| place.split(':').next()).map(PathBuf::from));
+        // The places that follow in a message are of its notes.
+        is_error &= place.is_none();
+        let place = place.and_then(|place| {
+            let mut parts = place.split(':');
+            Some((PathBuf::from(parts.next()?), parts.next()?.parse().ok()?))
+        });
+        places.extend(place);
     }
-    files.sort();
-    files.dedup();
-    files
+    places.sort();
+    places.dedup();
+    places
 }
 
 #[cfg(test)]
@@ -119,7 +152,7 @@ mod tests {
     const TEXT: &str = "\
 const A: i32 = 1 + 1;
 
-pub(super) fn first(
+pub(crate) fn first(
     a: i32,
 ) -> i32 {
     fn inner(a: i32) -> i32 {
@@ -162,6 +195,20 @@ impl A {
     }
 
     #[test]
+    fn lines_belong_to_the_fault_whose_body_has_them() {
+        let faults = faults(&[("a * 2", "a * 4"), ("a - i", "a + i")]);
+        let (text, _) = with_switches(TEXT, &faults.iter().collect::<Vec<_>>());
+        let found = |line: &str| {
+            let index = text.lines().position(|other| other == line);
+            index.and_then(|index| fault_at(&text, index + 1))
+        };
+        assert_eq!(found("        a * 4"), Some("a * 2"));
+        assert_eq!(found("    a + inner(3)"), Some("a - i"));
+        assert_eq!(found("        self.is > 0"), None);
+        assert_eq!(fault_at(&text, 1), None);
+    }
+
+    #[test]
     fn constants_signatures_and_unnamed_types_have_no_place_for_a_switch() {
         let faults = faults(&[("1 + 1", "3"), ("a: i32,", "a: i64,"), ("once(self.four)", "empty()")]);
         let (text, names) = with_switches(TEXT, &faults.iter().collect::<Vec<_>>());
@@ -171,7 +218,7 @@ impl A {
 
     #[test]
     fn messages_name_their_files() {
-        let messages = "error[E0308]: wrong\n  --> crates/a/src/b.rs:3:4\n   |\n  ::: crates/c.rs:1:1\nwarning: unused\n  --> crates/d.rs:1:1\n";
-        assert_eq!(files_in(messages), [PathBuf::from("crates/a/src/b.rs")]);
+        let messages = "error[E0308]: wrong\n  --> crates/a/src/b.rs:3:4\n   |\nhelp: derive\n  --> crates/c.rs:1:1\nwarning: unused\n  --> crates/d.rs:1:1\n";
+        assert_eq!(places_in(messages), [(PathBuf::from("crates/a/src/b.rs"), 3)]);
     }
 }

@@ -1,0 +1,280 @@
+//! `cargo xtask mutate`: mutation testing with mutations that a seed draws from a mechanical list.
+//!
+//! cargo-mutants lists every mutation of the chosen files, and the seed draws some ([`draw`]). All that can
+//! stand behind switches are built at once, as planted faults are ([`crate::faults`]); the others are built one
+//! at a time. A run without a mutation records the tests that run each mutated function ([`reach`]), and only
+//! these tests look for the mutation. `equivalent.toml` lists mutations without effect ([`judged`]).
+
+mod draw;
+mod judged;
+mod reach;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+use crate::faults::{Fault, Outcome, Part, Planted, Suite, copy_tree, parts, plant_together};
+use crate::{setup, step, workspace};
+use draw::Mutation;
+use reach::{Tests, Verdict};
+
+/// The crate that is mutated without `--files`.
+const FILES: &str = "crates/transforms/src";
+
+/// Files of that crate that are left out: the strategy search, which has planted faults of its own, and random
+/// numbers, of which any are right.
+const LEFT_OUT: [&str; 2] = ["crates/transforms/src/strategy/**", "crates/transforms/src/random.rs"];
+
+/// Targets with tests of transformations.
+const TARGETS: [&str; 11] = [
+    "rewrites",
+    "rewritten",
+    "loops",
+    "control_flow",
+    "transformation_pages",
+    "own_transformation",
+    "matmul_chain",
+    "vector_maps",
+    "polybench",
+    "random",
+    "cli",
+];
+
+/// The tests of these targets that transform programs.
+const TESTS: &str = "package(sdfg-transforms) & not test(/^strategy::/) \
+    | package(sdfg-programs) & not binary(random) & not binary(polybench) \
+    | binary(random) & test(/transformation|chain|simplif/) \
+    | binary(polybench) & test(/transform|chain|simplif|match/) \
+    | package(sdfg-cli) & test(/transform|chain|simplif/)";
+
+/// The options of the command.
+struct Options {
+    seed: u64,
+    count: usize,
+    /// Files and folders.
+    files: Vec<String>,
+    /// The numbers of the mutations that run; all without one.
+    only: BTreeSet<usize>,
+    list: bool,
+    in_place: bool,
+}
+
+impl Options {
+    fn read(options: &[&str]) -> Result<Self> {
+        let mut read = Self {
+            seed: 1,
+            count: 60,
+            files: Vec::new(),
+            only: BTreeSet::new(),
+            list: false,
+            in_place: false,
+        };
+        let number =
+            |text: &str| text.parse::<u64>().with_context(|| format!("`{text}` is no number of `mutate`"));
+        let mut options = options.iter();
+        while let Some(option) = options.next() {
+            let mut value = || options.next().with_context(|| format!("{option} takes a value"));
+            match *option {
+                "--seed" => read.seed = number(value()?)?,
+                "--count" => read.count = number(value()?)? as usize,
+                "--files" => read.files.push((*value()?).to_owned()),
+                "--only" => {
+                    let numbers: Result<Vec<u64>> = value()?.split(',').map(number).collect();
+                    read.only = numbers?.into_iter().map(|number| number as usize).collect();
+                }
+                "--list" => read.list = true,
+                "--in-place" => read.in_place = true,
+                other => bail!("`mutate` knows no `{other}`; see `cargo xtask help`"),
+            }
+        }
+        if read.files.is_empty() {
+            read.files.push(FILES.to_owned());
+        }
+        read.package()?;
+        Ok(read)
+    }
+
+    /// The package of the files.
+    fn package(&self) -> Result<String> {
+        let packages: BTreeSet<String> =
+            self.files.iter().map(|file| parts(Path::new(file))[0][0].clone()).collect();
+        match packages.iter().collect::<Vec<_>>()[..] {
+            [package] => Ok(package.clone()),
+            _ => bail!("`mutate` takes files of one package; these are of {}", {
+                packages.into_iter().collect::<Vec<_>>().join(", ")
+            }),
+        }
+    }
+
+    /// The tests that may find a mutation.
+    fn part(&self) -> Result<Part> {
+        let package = self.package()?;
+        if package != "sdfg-transforms" {
+            let of: Vec<String> = parts(Path::new(&self.files[0])).into_iter().flatten().collect();
+            return Ok(Part::of(of.clone(), of));
+        }
+        let of = [package.as_str(), "sdfg-programs", "sdfg-cli"].map(str::to_owned).to_vec();
+        let targets = TARGETS.iter().flat_map(|target| ["--test", target]);
+        let targets = std::iter::once("--lib").chain(targets).map(str::to_owned).collect();
+        Ok(Part { built: of.clone(), of, targets, only: Some(TESTS.to_owned()) })
+    }
+}
+
+/// The mutations without those that do not build, by verdict.
+#[derive(Default)]
+struct Tally {
+    found: usize,
+    equivalent: usize,
+    undecided: usize,
+    missed: Vec<String>,
+}
+
+/// Draws mutations by the seed and runs the tests on each.
+///
+/// # Errors
+/// When options are wrong, the tests fail without a mutation, or more than one in ten is missed.
+pub(crate) fn run(options: &[&str]) -> Result<()> {
+    let options = Options::read(options)?;
+    let root = workspace::root();
+    let drawn = draw::draw(&root, &options)?;
+    println!("{} mutations in {}", drawn.len(), options.files.join(", "));
+    // One mutation in four does not build.
+    let mut drawn: Vec<Mutation> = drawn.into_iter().take(options.count + options.count / 2).collect();
+    drawn.retain(|mutation| options.only.is_empty() || options.only.contains(&mutation.number));
+    if options.list {
+        for mutation in drawn.iter().take(options.count) {
+            println!(
+                "{:>3} {}: {}\n        {}",
+                mutation.number, mutation.place, mutation.change, mutation.code
+            );
+        }
+        return Ok(());
+    }
+    let (copy, build) = if options.in_place {
+        let mut unchanged = Command::new("git");
+        unchanged.args(["diff", "--quiet", "--"]).args(&options.files).current_dir(&root);
+        if !step::succeeds(&mut unchanged) {
+            bail!("--in-place takes files without uncommitted changes, which `git checkout` can restore");
+        }
+        (root.clone(), workspace::target_folder())
+    } else {
+        let copy = root.join("target/faults/tree");
+        copy_tree(&root, &copy)?;
+        (copy.clone(), copy.with_file_name("build"))
+    };
+    let tools = setup::run()?;
+    let suite = Suite::new(&tools, &copy, build);
+    if !suite.nextest {
+        bail!("`mutate` needs cargo-nextest: cargo install cargo-nextest --locked");
+    }
+    let part = options.part()?;
+    let judged = judged::read(&root)?;
+    let equivalent =
+        |mutation: &Mutation| judged.iter().find(|entry| entry.is(mutation)).map(|entry| entry.why.as_str());
+    let faults: Vec<&Fault> = drawn
+        .iter()
+        .filter(|mutation| equivalent(mutation).is_none())
+        .map(|mutation| &mutation.fault)
+        .collect();
+    let planted = plant_together(&faults, &part, &copy, &suite)?;
+    drawn.retain(|mutation| !planted.refused.contains(&mutation.fault.name));
+    drawn.truncate(options.count);
+
+    let mut tally = Tally::default();
+    let folder = root.join("target/mutate");
+    let result = tally.count_switched(&drawn, &planted, Tests::new(&suite, part.clone(), folder));
+    planted.take_back(&copy)?;
+    result?;
+    for mutation in drawn.iter().filter(|mutation| !planted.switched.contains(&mutation.fault.name)) {
+        match equivalent(mutation) {
+            Some(why) => {
+                tally.equivalent += 1;
+                report(mutation, &format!("equivalent: {why}"), None);
+            }
+            None => tally.count_alone(mutation, &part, &copy, &suite)?,
+        }
+    }
+    tally.summary()
+}
+
+impl Tally {
+    /// Runs the mutations behind switches.
+    fn count_switched(&mut self, drawn: &[Mutation], planted: &Planted, mut tests: Tests<'_>) -> Result<()> {
+        tests.record()?;
+        for mutation in drawn.iter().filter(|mutation| planted.switched.contains(&mutation.fault.name)) {
+            let start = Instant::now();
+            let verdict = tests.verdict(&mutation.fault)?;
+            self.count(mutation, &verdict, start);
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, mutation: &Mutation, verdict: &Verdict, start: Instant) {
+        let text = match verdict {
+            Verdict::Found { by } => {
+                self.found += 1;
+                format!("found by {by}")
+            }
+            Verdict::Missed { reaching } => {
+                self.missed.push(format!("{} {}: {}", mutation.number, mutation.place, mutation.change));
+                format!("MISSED by {reaching} tests that run it\n        {}", mutation.code)
+            }
+            Verdict::Undecided { by } => {
+                self.undecided += 1;
+                format!("undecided: {by} takes too long without it, too")
+            }
+        };
+        report(mutation, &text, Some(start));
+    }
+
+    /// Builds a mutation for which there is no place for a switch.
+    fn count_alone(
+        &mut self,
+        mutation: &Mutation,
+        part: &Part,
+        copy: &Path,
+        suite: &Suite<'_>,
+    ) -> Result<()> {
+        let start = Instant::now();
+        let path = copy.join(&mutation.fault.file);
+        let right = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        fs::write(&path, mutation.fault.plant_in(&right)?)?;
+        let outcome = suite.outcome(part, None);
+        fs::write(&path, right)?;
+        match outcome? {
+            Outcome::Found { by, .. } => self.count(mutation, &Verdict::Found { by }, start),
+            Outcome::Missed => self.count(mutation, &Verdict::Missed { reaching: 0 }, start),
+            Outcome::DoesNotBuild(_) => report(mutation, "does not build", Some(start)),
+        }
+        Ok(())
+    }
+
+    fn summary(self) -> Result<()> {
+        let Self { found, equivalent, undecided, missed } = self;
+        let effective = found + missed.len();
+        println!(
+            "\n{} mutations: {found} found, {} missed, {equivalent} equivalent, {undecided} undecided",
+            effective + equivalent + undecided,
+            missed.len()
+        );
+        for line in &missed {
+            println!("missed: {line}");
+        }
+        println!("{:.1} % of those that change behaviour are found", {
+            100.0 * found as f64 / effective.max(1) as f64
+        });
+        if missed.len() * 10 > effective {
+            bail!("the tests miss more than one mutation in ten");
+        }
+        Ok(())
+    }
+}
+
+fn report(mutation: &Mutation, verdict: &str, start: Option<Instant>) {
+    let time = start.map_or(String::new(), |start| format!(" ({:.0} s)", start.elapsed().as_secs_f64()));
+    println!("{:>3} {}: {}: {verdict}{time}", mutation.number, mutation.place, mutation.change);
+}
