@@ -61,10 +61,11 @@ Commands:
                     Read, check, compile and write back every DaCe graph of a folder, each in a process with limits
                     (default 120 s, 4096 MiB); print a JSON line for each and a table of causes. --interpret compares
                     the interpreter with native code on generated inputs; --dace compares with DaCe
-  faults [NAME..]   Plant faults in a copy of the tree, and report the test that finds each
+  faults [--in-place] [NAME..]
+                    Plant faults in a copy of the tree, and report the test that finds each
   mutate [--seed S] [--count N] [--files PATH].. [--only NUMBER,..] [--list] [--in-place]
                     Draw mutations of crates/transforms (60, seed 1) from the list of cargo-mutants, and report the test that
-                    finds each; --list prints them; --in-place mutates this tree and not a copy, to reuse its build
+                    finds each; --list prints them; --in-place changes this tree and not a copy, to reuse its build
   fuzz [text|json|dace|validation] [--seconds N]
                     Search for inputs that break the readers, validation or the interpreter (default 60 s per target);
                     needs a nightly Rust and cargo-fuzz, and prints how to install them

@@ -14,7 +14,8 @@ mod switch;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
@@ -24,37 +25,50 @@ pub(crate) use plant::{Planted, plant_together};
 pub(crate) use suite::{Outcome, Part, Suite, first_failure, parts};
 pub(crate) use switch::{REACHED, VARIABLE};
 
-use crate::{setup, workspace};
+use crate::{setup, step, workspace};
 
-/// Plants the faults with one of these `names`, or all without a name, and runs the tests on each.
+/// Plants the faults with one of these names, or all without a name, and runs the tests on each.
 ///
 /// # Errors
 /// When a name is unknown, the tests fail without a fault, a fault does not build, or more than one in twenty is missed.
-pub(crate) fn run(names: &[&str]) -> Result<()> {
+pub(crate) fn run(options: &[&str]) -> Result<()> {
+    let (in_place, names): (Vec<&str>, Vec<&str>) =
+        options.iter().partition(|option| **option == "--in-place");
     let root = workspace::root();
     let list = fs::read_to_string(root.join(LIST)).with_context(|| format!("cannot read {LIST}"))?;
-    let faults = select(read(&list)?, names)?;
+    let faults = select(read(&list)?, &names)?;
     let tools = setup::run()?;
-    let copy = root.join("target/faults/tree");
-    copy_tree(&root, &copy)?;
-    let suite = Suite::new(&tools, &copy, copy.with_file_name("build"));
+    let (copy, build) = ground(&root, !in_place.is_empty())?;
+    let suite = Suite::new(&tools, &copy, build);
 
     let built = packages_of(&faults);
     let all: Vec<&Fault> = faults.iter().collect();
-    let Planted { switched: together, .. } =
-        plant_together(&all, &Part::of(built.clone(), built.clone()), &copy, &suite)?;
+    let planted_together = plant_together(&all, &Part::of(built.clone(), built.clone()), &copy, &suite)?;
+    let result = outcomes(&faults, &planted_together, &built, &copy, &suite);
+    planted_together.take_back(&copy)?;
+    result
+}
+
+/// Runs the tests on each fault.
+fn outcomes(
+    faults: &[Fault],
+    together: &Planted,
+    built: &[String],
+    copy: &Path,
+    suite: &Suite<'_>,
+) -> Result<()> {
     let (mut missed, mut unbuilt) = (Vec::new(), Vec::new());
     let (first, last): (Vec<&Fault>, Vec<&Fault>) =
-        faults.iter().partition(|fault| together.contains(&fault.name));
+        faults.iter().partition(|fault| together.switched.contains(&fault.name));
     println!("==> {} faults in one build, {} by themselves", first.len(), last.len());
     let apart_from = first.len();
     for (index, fault) in first.into_iter().chain(last).enumerate() {
         if index == apart_from {
-            copy_tree(&root, &copy)?;
+            together.take_back(copy)?;
         }
         let start = Instant::now();
         let outcome =
-            if index < apart_from { switched(fault, &suite, &built) } else { planted(fault, &copy, &suite) }?;
+            if index < apart_from { switched(fault, suite, built) } else { planted(fault, copy, suite) }?;
         let verdict = match &outcome {
             Outcome::Found { by, .. } => format!("found by {by}"),
             Outcome::Missed => "MISSED".to_owned(),
@@ -139,8 +153,26 @@ fn planted(fault: &Fault, copy: &Path, suite: &Suite<'_>) -> Result<Outcome> {
     Ok(Outcome::Missed)
 }
 
+/// The tree in which faults are planted, and its build folder: a copy, or in place the tree itself.
+///
+/// # Errors
+/// If the tree has changes that `git checkout` could not restore, or cannot be copied.
+pub(crate) fn ground(root: &Path, in_place: bool) -> Result<(PathBuf, PathBuf)> {
+    if in_place {
+        let mut unchanged = Command::new("git");
+        unchanged.args(["diff", "--quiet", "--", "crates", "src"]).current_dir(root);
+        if !step::succeeds(&mut unchanged) {
+            bail!("--in-place takes a tree without uncommitted changes, which `git checkout` can restore");
+        }
+        return Ok((root.to_path_buf(), workspace::target_folder()));
+    }
+    let copy = root.join("target/faults/tree");
+    copy_tree(root, &copy)?;
+    Ok((copy.clone(), copy.with_file_name("build")))
+}
+
 /// Brings a copy of the tree up to date. Equal files keep their times, so that cargo does not rebuild them.
-pub(crate) fn copy_tree(root: &Path, copy: &Path) -> Result<()> {
+fn copy_tree(root: &Path, copy: &Path) -> Result<()> {
     let files = workspace::files(root)?;
     for file in &files {
         let (from, to) = (root.join(file), copy.join(file));

@@ -12,13 +12,12 @@ mod reach;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::faults::{Fault, Outcome, Part, Planted, Suite, copy_tree, parts, plant_together};
-use crate::{setup, step, workspace};
+use crate::faults::{Fault, Outcome, Part, Planted, Suite, ground, parts, plant_together};
+use crate::{setup, workspace};
 use draw::Mutation;
 use reach::{Tests, Verdict};
 
@@ -154,18 +153,7 @@ pub(crate) fn run(options: &[&str]) -> Result<()> {
         }
         return Ok(());
     }
-    let (copy, build) = if options.in_place {
-        let mut unchanged = Command::new("git");
-        unchanged.args(["diff", "--quiet", "--"]).args(&options.files).current_dir(&root);
-        if !step::succeeds(&mut unchanged) {
-            bail!("--in-place takes files without uncommitted changes, which `git checkout` can restore");
-        }
-        (root.clone(), workspace::target_folder())
-    } else {
-        let copy = root.join("target/faults/tree");
-        copy_tree(&root, &copy)?;
-        (copy.clone(), copy.with_file_name("build"))
-    };
+    let (copy, build) = ground(&root, options.in_place)?;
     let tools = setup::run()?;
     let suite = Suite::new(&tools, &copy, build);
     if !suite.nextest {

@@ -4,14 +4,13 @@ use proptest::prelude::*;
 
 use super::{Host, Shape, monomorphisms};
 
-/// All assignments that are monomorphisms, by trying every one.
-fn by_trying(host: &Host<u8>, shape: &Shape, colours: &[bool]) -> Vec<Vec<u8>> {
+/// All assignments of five nodes that are monomorphisms, by trying every one. Edges are counted in their list.
+fn by_trying(host: &[(u8, u8)], shape: &Shape, colours: &[bool]) -> Vec<Vec<u8>> {
     let mut assignments = vec![Vec::new()];
     for node in 0..shape.nodes {
         let extend = |found: &Vec<u8>| {
             let found = found.clone();
-            let free =
-                host.nodes().iter().filter(|at| fits(colours, node, **at)).copied().collect::<Vec<_>>();
+            let free = (0..5).filter(|at| fits(colours, node, *at)).collect::<Vec<_>>();
             let new = free.into_iter().filter(|at| !found.contains(at)).collect::<Vec<_>>();
             new.into_iter()
                 .map(move |at| found.iter().copied().chain([at]).collect::<Vec<_>>())
@@ -23,7 +22,7 @@ fn by_trying(host: &Host<u8>, shape: &Shape, colours: &[bool]) -> Vec<Vec<u8>> {
         (0..shape.nodes).all(|src| {
             (0..shape.nodes).all(|dst| {
                 let wanted = shape.edges.iter().filter(|edge| **edge == (src, dst)).count();
-                host.edges_between(found[src], found[dst]) >= wanted
+                host.iter().filter(|edge| **edge == (found[src], found[dst])).count() >= wanted
             })
         })
     });
@@ -43,10 +42,10 @@ proptest! {
         nodes in 1..4usize,
         wanted in prop::collection::vec((0..3usize, 0..3usize), 0..4),
     ) {
-        let host = Host::new(0..5, edges);
+        let host = Host::new(0..5, edges.clone());
         let shape = Shape { nodes, edges: wanted.into_iter().filter(|(a, b)| *a < nodes && *b < nodes).collect() };
         let mut found = monomorphisms(&host, &shape, &|node, at| fits(&colours, node, at));
-        let mut expected = by_trying(&host, &shape, &colours);
+        let mut expected = by_trying(&edges, &shape, &colours);
         found.sort();
         expected.sort();
         prop_assert_eq!(found, expected);

@@ -148,3 +148,29 @@ fn a_scalar_has_the_value_of_its_symbol() {
     let symbol = found.before.symbols().find(|(name, _)| *name == "sym_n").map(|(_, value)| value);
     assert_eq!(scalar.map(i64::from), symbol);
 }
+
+fn searched(text: &str, fixed: &[(&str, i64)]) -> Result<super::Fitting, String> {
+    let program = sdfg::text::parse("p.sdft", text).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let program = sdfg::validate::validate(program).unwrap_or_else(|rejected| panic!("{rejected}"));
+    let fixed = fixed.iter().map(|(symbol, value)| (sdfg::symbolic::Symbol::of(symbol), *value)).collect();
+    super::search(&program, &fixed, &Options::default())
+}
+
+/// No size of the recipes reaches so far.
+#[test]
+fn sizes_grow_to_the_elements_that_are_read() {
+    let text = "sdfg p {\n  symbol N: i64\n  array A: f64[N]\n  array B: f64[1]\n  state s {\n    access A\n    \
+                access B\n    A -> B: A[400] -> B[0]\n  }\n}\n";
+    let found = searched(text, &[]).unwrap_or_else(|error| panic!("{error}"));
+    assert!(found.before.symbols().any(|(name, value)| name == "N" && value > 400));
+    assert!(searched(text, &[("N", 400)]).is_err());
+}
+
+#[test]
+fn elements_of_arguments_do_not_share_memory() {
+    let text = "sdfg p {\n  symbol N: i64\n  symbol S: i64\n  array A: f64[N, N] strides(S, 1)\n  \
+                state s {\n    access A\n    tasklet t () -> (o) { o = 1.0 }\n    t.o -> A: A[0, 0]\n  }\n}\n";
+    assert!(searched(text, &[("N", 4), ("S", 4)]).is_ok());
+    let error = searched(text, &[("N", 4), ("S", 3)]).err();
+    assert!(error.as_ref().is_some_and(|error| error.contains("share memory")), "{error:?}");
+}
