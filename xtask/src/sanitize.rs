@@ -141,6 +141,10 @@ impl<'n> Sanitizer<'n> {
             variables: vec![
                 ("TSAN_OPTIONS", options.join(":")),
                 ("OMP_TOOL_LIBRARIES", archer.display().to_string()),
+                // Archer of LLVM 19 loses the end of teams inside teams if the runtime frees them at once: hand-written C
+                // gets reports, too, and crashes. Teams that the runtime keeps have none, at every depth up to this one.
+                ("KMP_HOT_TEAMS_MODE", "1".to_owned()),
+                ("KMP_HOT_TEAMS_MAX_LEVEL", "8".to_owned()),
             ],
         }
     }

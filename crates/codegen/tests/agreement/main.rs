@@ -33,7 +33,7 @@ fn main() -> ExitCode {
         ("repeated_runs/", 1),
         ("deadlocks/", 4),
         ("traps/", 16),
-        ("faults/", 3),
+        ("faults/", 4),
         ("known_wrong/", 3),
     ] {
         let found = trials.iter().filter(|trial| trial.name().starts_with(folder)).count();
