@@ -12,6 +12,7 @@ use sdfg_codegen::header::c_header;
 use sdfg_codegen::link;
 use sdfg_codegen::llvm::{CompileOptions, compile};
 use sdfg_codegen::lower::{Instrumentation, LowerOptions, ProfileLevel, lower};
+use sdfg_codegen::source::{CCompiler, SourceOptions};
 use sdfg_programs::programs::{butterfly, jacobi2d, laplace, systolic};
 
 /// The linked form of the program.
@@ -242,7 +243,16 @@ sdfg calls {
 #[test]
 fn functions_of_the_caller() {
     let program = sdfg::text::parse("calls.sdft", CALLS).expect("it is a program");
-    c_program(&sdfg::validate::validate(program).expect("it is valid"), "callbacks");
+    let program = sdfg::validate::validate(program).expect("it is valid");
+    c_program(&program, "callbacks");
+    // The same header describes C source.
+    let options = options();
+    let plan = lower(&program, &options.target(), &options.lowering()).expect("the program can be lowered");
+    let folder = libraries(&program, &options.lowering());
+    let library = folder.path().join("libcalls.so");
+    let compiler = CCompiler::new("cc", &["-Wall", "-Wextra", "-Wconversion", "-Werror"]);
+    compiler.shared_library(&plan, &SourceOptions::default(), &library).expect("C source is compiled");
+    run(&build(&C99, "callbacks", "calls", Linked::Shared, folder.path()).expect("there is a C compiler"));
 }
 
 /// Pushes the numbers below `N` to one stream and their doubles to another one.

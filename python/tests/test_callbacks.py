@@ -120,6 +120,35 @@ class Callbacks(unittest.TestCase):
         self.run_with(double=nested)
         assert_array_equal(self.B, [4, 4, 6])
 
+    def test_an_array_of_one_element_is_an_array(self):
+        program = compiled(
+            """
+sdfg one {
+  array A: f64[1]
+  array B: f64[1, 1]
+  state s {
+    access A
+    access a2 = A
+    access B
+    tasklet t (x) -> (o, b) external change(x, o, b) from callback
+    A -> t.x
+    t.o -> a2
+    t.b -> B
+  }
+}
+"""
+        )
+
+        def change(number, one):
+            self.calls.append((number, one.shape))
+            one[0] += 1
+            return [[7]]
+
+        A, B = numpy.ones(1), numpy.zeros((1, 1))
+        program(A=A, B=B, change=change)
+        self.assertEqual(self.calls, [(1, (1,))])
+        self.assertEqual((A.tolist(), B.tolist()), ([2], [[7]]))
+
     def test_what_does_not_fit_is_told(self):
         with self.assertRaisesRegex(TypeError, "without double: callback"):
             self.program(A=numpy.zeros((3, 2)), B=numpy.zeros(3), flag=True, change=self.change)

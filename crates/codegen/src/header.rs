@@ -24,7 +24,8 @@ pub fn c_header(interface: &Interface) -> String {
          #ifndef {guard}\n#define {guard}\n\n#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n\n"
     );
     let elements = interface.arguments().iter().map(|argument| argument.element().lane());
-    let passed = interface.callbacks().iter().flat_map(|callback| &callback.parameters).map(lane_of);
+    let passed =
+        interface.callbacks().iter().flat_map(|callback| &callback.parameters).map(CallbackParameter::lane);
     let elements = elements.chain(passed);
     let members = interface.structures().iter().flat_map(|structure| structure.ty.numbers());
     if elements.chain(members).any(ScalarType::is_complex) {
@@ -160,10 +161,7 @@ fn callbacks(text: &mut String, interface: &Interface) {
          * element of a part of an array, which goes on with the strides of the array, and is valid during the call. */\n",
     );
     for callback in interface.callbacks() {
-        let parameters: Vec<String> = callback.parameters.iter().map(callback_parameter).collect();
-        let parameters = if parameters.is_empty() { "void".to_owned() } else { parameters.join(", ") };
-        let result = callback.result.map_or("void", c_type);
-        let _ = writeln!(text, "typedef {result} (*{})({parameters});", callback_type(name, callback));
+        text.push_str(&callback_typedef(name, callback));
     }
     let _ = write!(
         text,
@@ -174,23 +172,25 @@ fn callbacks(text: &mut String, interface: &Interface) {
     );
 }
 
-fn callback_type(program: &str, callback: &Callback) -> String {
+/// The definition of a callback's type.
+pub(crate) fn callback_typedef(program: &str, callback: &Callback) -> String {
+    let parameters: Vec<String> = callback.parameters.iter().map(callback_parameter).collect();
+    let parameters = if parameters.is_empty() { "void".to_owned() } else { parameters.join(", ") };
+    let result = callback.result.map_or("void", c_type);
+    format!("typedef {result} (*{})({parameters});\n", callback_type(program, callback))
+}
+
+/// The name of a callback's type.
+pub(crate) fn callback_type(program: &str, callback: &Callback) -> String {
     format!("{program}_{}_t", callback.name)
 }
 
 fn callback_parameter(parameter: &CallbackParameter) -> String {
-    let ty = c_type(lane_of(parameter));
+    let ty = c_type(parameter.lane());
     match parameter {
         CallbackParameter::Value(_) => ty.to_owned(),
         CallbackParameter::Memory { access: Access::Read, .. } => format!("const {ty} *"),
         CallbackParameter::Memory { access: Access::Write | Access::ReadWrite, .. } => format!("{ty} *"),
-    }
-}
-
-fn lane_of(parameter: &CallbackParameter) -> ScalarType {
-    match parameter {
-        CallbackParameter::Value(ty) => *ty,
-        CallbackParameter::Memory { element, .. } => element.lane(),
     }
 }
 

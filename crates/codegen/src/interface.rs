@@ -178,6 +178,16 @@ pub enum CallbackParameter {
     },
 }
 
+impl CallbackParameter {
+    /// The type of the number, or of one lane of the elements.
+    pub fn lane(&self) -> ScalarType {
+        match self {
+            CallbackParameter::Value(ty) => *ty,
+            CallbackParameter::Memory { element, .. } => element.lane(),
+        }
+    }
+}
+
 impl Callback {
     /// Whether a call with other layouts has the same C type.
     pub fn has_type_of(&self, other: &Callback) -> bool {

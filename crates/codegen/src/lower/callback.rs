@@ -5,7 +5,7 @@
 
 use sdfg::analysis::callbacks::scope_calls_back;
 use sdfg::dtype::{ElementType, ScalarType};
-use sdfg::ir::{NodeId, State};
+use sdfg::ir::{NodeId, Sdfg, State};
 use sdfg::symbolic::Expr;
 use sdfg::tasklet::{Direction, Environment, ExternalCall};
 
@@ -70,7 +70,15 @@ impl<'g> Lowering<'g> {
                         Some((name, _)) if is_read(name) => Access::ReadWrite,
                         Some(_) | None => Access::Write,
                     };
-                    let layout = connector.and_then(|(_, (id, _))| layout(&self.plan, &bindings[id.index()]));
+                    let layout = connector
+                        .and_then(|(_, (id, _))| layout(&self.plan, &bindings[id.index()]))
+                        .map(|known| match connector {
+                            Some((name, _)) if known.0.is_empty() => {
+                                let rank = rank_of_one_element(frame.sdfg, state, id, name);
+                                (vec![Expr::one(); rank], vec![Expr::one(); rank])
+                            }
+                            Some(_) | None => known,
+                        });
                     CallbackParameter::Memory { element, access, layout }
                 }
             });
@@ -110,6 +118,18 @@ fn reads_what_it_writes(state: &State, id: NodeId, output: &str) -> bool {
         .collect();
     let read = state.in_edges(id).into_iter().filter_map(|edge| state.edge(edge).memlet.read_access());
     read.into_iter().any(|access| written.contains(&access.container))
+}
+
+/// Number of dimensions of the array of one element that an output writes; 0 if it writes a scalar, or one element of several.
+fn rank_of_one_element(sdfg: &Sdfg, state: &State, id: NodeId, output: &str) -> usize {
+    let mut written = state
+        .out_edges(id)
+        .into_iter()
+        .map(|edge| state.edge(edge))
+        .filter(|edge| edge.src_connector.as_deref() == Some(output))
+        .filter_map(|edge| edge.memlet.write_access());
+    let shape = written.next().map(|access| sdfg.container(access.container).kind.shape());
+    shape.filter(|shape| shape.iter().all(Expr::is_one)).map_or(0, <[Expr]>::len)
 }
 
 /// Extents and strides of the elements that a connector names, if the caller knows them.

@@ -342,9 +342,6 @@ impl Function<'_, '_> {
     // Calls of C functions.
 
     fn external(&mut self, call: &ExternalCompute) -> Print<()> {
-        if call.callback.is_some() {
-            return Err(unsupported("callbacks"));
-        }
         let (mut types, mut arguments) = (Vec::new(), Vec::new());
         for argument in &call.arguments {
             match argument {
@@ -363,6 +360,9 @@ impl Function<'_, '_> {
             None => "void",
             Some((element, _)) => self.passed_type(call, element.lane(), usize::from(element.lanes()))?,
         };
+        if let Some(callback) = call.callback {
+            return self.call_back(call, callback, &arguments);
+        }
         self.program.declare_external(&call.symbol, result, &types)?;
         let text = format!("{}({})", call.symbol, arguments.join(", "));
         match &call.result {

@@ -29,6 +29,7 @@ impl Program<'_> {
         self.run(interface, &body)?;
         self.one_shot(interface);
         self.invoke(interface);
+        self.stop(interface);
         Ok(())
     }
 
@@ -45,6 +46,7 @@ impl Program<'_> {
             let name = self.names.buffer(id);
             text.push_str(&format!("    void *{name};\n    int64_t {name}_bytes;\n"));
         }
+        text.push_str(&self.callback_fields());
         text.push_str(&format!("}} {name}_t;\n\ntypedef struct {name}_config {{\n    size_t size;\n    int32_t num_threads;\n}} {name}_config;\n"));
         text
     }
@@ -242,7 +244,7 @@ impl Program<'_> {
                 self.names.variable(&symbol.name).unwrap_or("symbol")
             )
         });
-        containers.chain(symbols).collect()
+        containers.chain(symbols).chain(self.callback_parameters()).collect()
     }
 
     fn argument_name(&self, argument: &Argument) -> String {
@@ -284,6 +286,7 @@ impl Program<'_> {
                 f.fail_if(&condition, invalid, &format!("`{}` is NULL", buffer.name))?;
             }
         }
+        self.receive_callbacks(&mut f)?;
         self.refuse_overlaps(&mut f)?;
         self.receive_queues(&mut f)?;
         for id in self.plan.persistent_buffers() {
@@ -500,7 +503,7 @@ impl Program<'_> {
             .symbols
             .iter()
             .map(|symbol| self.names.variable(&symbol.name).unwrap_or("symbol").to_owned());
-        containers.chain(symbols)
+        containers.chain(symbols).chain(self.callback_names())
     }
 
     fn invoke(&self, interface: &Interface) {
@@ -508,13 +511,15 @@ impl Program<'_> {
         let containers =
             self.plan.arguments.iter().map(|argument| (self.argument_type(argument), !argument.by_value));
         let symbols = self.plan.symbols.iter().map(|symbol| (self.scalar_type(symbol.ty).to_owned(), false));
-        let arguments = containers.chain(symbols).enumerate().map(|(index, (ty, is_pointer))| {
-            if is_pointer {
-                format!("({ty})arguments[{index}]")
-            } else {
-                format!("*(const {ty} *)arguments[{index}]")
-            }
-        });
+        let callbacks = self.callback_types().map(|ty| (ty, true));
+        let arguments =
+            containers.chain(symbols).chain(callbacks).enumerate().map(|(index, (ty, is_pointer))| {
+                if is_pointer {
+                    format!("({ty})arguments[{index}]")
+                } else {
+                    format!("*(const {ty} *)arguments[{index}]")
+                }
+            });
         let arguments: Vec<String> = ["handle".to_owned()].into_iter().chain(arguments).collect();
         let unused = if arguments.len() == 1 { "    (void)arguments;\n" } else { "" };
         self.define(format!(

@@ -6,6 +6,7 @@
 
 mod arithmetic;
 mod build;
+mod callback;
 mod complex;
 mod control;
 mod convert;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::symbolic::Symbol;
 
-use crate::interface::is_c_identifier;
+use crate::interface::{Callback, is_c_identifier};
 use crate::plan::{BufferId, Plan};
 use crate::reserved::is_reserved;
 
@@ -45,6 +45,7 @@ const OF_FUNCTIONS: [&str; 11] = [
 pub(super) struct Names {
     buffers: Vec<String>,
     variables: BTreeMap<Symbol, String>,
+    callbacks: Vec<String>,
     taken: RefCell<BTreeSet<String>>,
 }
 
@@ -61,7 +62,10 @@ impl Names {
             .map(|symbol| (symbol.clone(), fresh(&mut taken, symbol.as_str(), exported)));
         let variables = variables.collect();
         let buffers = plan.buffers.iter().map(|buffer| fresh(&mut taken, &buffer.name, exported)).collect();
-        Names { buffers, variables, taken: RefCell::new(taken) }
+        let callback =
+            |callback: &Callback| fresh(&mut taken, &format!("callback_{}", callback.name), exported);
+        let callbacks = plan.callbacks.iter().map(callback).collect();
+        Names { buffers, variables, callbacks, taken: RefCell::new(taken) }
     }
 
     /// The identifier of a buffer.
@@ -72,6 +76,11 @@ impl Names {
     /// The identifier of a variable.
     pub(super) fn variable(&self, symbol: &Symbol) -> Option<&str> {
         self.variables.get(symbol).map(String::as_str)
+    }
+
+    /// The identifier of the function that a caller passes as a callback.
+    pub(super) fn callback(&self, index: usize) -> &str {
+        &self.callbacks[index]
     }
 
     /// A new identifier of the whole program.

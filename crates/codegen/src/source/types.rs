@@ -35,7 +35,8 @@ impl Program<'_> {
         value_type(ty)
     }
 
-    fn declare_type(&self, ty: ScalarType) {
+    /// Declares a type that the language does not have.
+    pub(super) fn declare_type(&self, ty: ScalarType) {
         match ty {
             ScalarType::F16 => {
                 self.helper("sdfg_f16", || {
