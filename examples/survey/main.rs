@@ -9,8 +9,8 @@
 mod oracle;
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::{self, Write};
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::Mutex;
@@ -20,27 +20,11 @@ use std::time::Duration;
 use sdfg::interpret::Arguments;
 use sdfg::npy;
 use sdfg_programs::survey::{
-    Effort, Ended, Graph, Limits, Obstacle, Stage, Verdict, examine, graphs, in_limits, table,
+    Effort, Ended, Graph, Obstacle, Options, Stage, USAGE, Verdict, about, examine, graphs, in_limits, table,
 };
 use serde_json::{Value as Json, json};
 
 use oracle::Oracle;
-
-const USAGE: &str =
-    "usage: survey DIR [--interpret] [--dace PYTHON] [--allow-external] [--lines FILE] [--table FILE]
-              [--seconds N] [--memory MIB] [--jobs N] [NAME]...";
-
-/// Options of a survey.
-struct Options {
-    folder: PathBuf,
-    effort: Effort,
-    dace: Option<PathBuf>,
-    lines: Option<PathBuf>,
-    table: Option<PathBuf>,
-    limits: Limits,
-    jobs: usize,
-    names: Vec<String>,
-}
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -51,11 +35,11 @@ fn main() -> ExitCode {
         let effort = Effort { interpret: has("--interpret"), allow_external: has("--allow-external") };
         return done(one(Path::new(graph), Path::new(example), effort));
     }
-    match parsed(arguments) {
-        Some(options) => done(survey(&options)),
-        None => {
+    match Options::parse(arguments) {
+        Ok(options) => done(survey(&options)),
+        Err(error) => {
             // Nothing else can be told where this cannot.
-            let _ = writeln!(io::stderr(), "{USAGE}");
+            let _ = writeln!(io::stderr(), "error: {error}\n{USAGE}");
             ExitCode::from(2)
         }
     }
@@ -71,38 +55,6 @@ fn done(result: io::Result<bool>) -> ExitCode {
             ExitCode::from(2)
         }
     }
-}
-
-fn parsed(arguments: Vec<String>) -> Option<Options> {
-    let mut options = Options {
-        folder: PathBuf::new(),
-        effort: Effort { interpret: false, allow_external: false },
-        dace: None,
-        lines: None,
-        table: None,
-        limits: Limits { time: Duration::from_secs(120), memory: 4096 },
-        jobs: std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
-        names: Vec::new(),
-    };
-    let mut arguments = arguments.into_iter();
-    let mut folder = None;
-    while let Some(argument) = arguments.next() {
-        match argument.as_str() {
-            "--interpret" => options.effort.interpret = true,
-            "--allow-external" => options.effort.allow_external = true,
-            "--dace" => options.dace = Some(arguments.next()?.into()),
-            "--lines" => options.lines = Some(arguments.next()?.into()),
-            "--table" => options.table = Some(arguments.next()?.into()),
-            "--seconds" => options.limits.time = Duration::from_secs(arguments.next()?.parse().ok()?),
-            "--memory" => options.limits.memory = arguments.next()?.parse().ok()?,
-            "--jobs" => options.jobs = arguments.next()?.parse().ok().filter(|jobs| *jobs > 0)?,
-            option if option.starts_with('-') => return None,
-            _ if folder.is_none() => folder = Some(PathBuf::from(argument)),
-            _ => options.names.push(argument),
-        }
-    }
-    options.folder = folder?;
-    Some(options)
 }
 
 /// Examines one graph in this process: a line for each stage that begins, then one with the obstacles. The folder
@@ -146,14 +98,15 @@ fn keep_run(folder: &Path, before: &Arguments, after: &Arguments) -> io::Result<
 
 /// Examines every graph and prints lines and table; whether nothing failed.
 fn survey(options: &Options) -> io::Result<bool> {
-    let mut all = graphs(&options.folder)?;
-    all.retain(|graph| {
-        options.names.is_empty() || options.names.iter().any(|name| graph.name.contains(name))
-    });
+    let all = options.chosen(graphs(&options.folder)?)?;
+    // A survey may take hours: all that it needs is tried before it begins.
+    let created = |path: &PathBuf| File::create(path).map_err(|error| about(path, "cannot write", &error));
     let mut output: Box<dyn Write + Send> = match &options.lines {
-        Some(path) => Box::new(std::fs::File::create(path)?),
+        Some(path) => Box::new(created(path)?),
         None => Box::new(io::stdout()),
     };
+    let table_file = options.table.as_ref().map(created).transpose()?;
+    options.dace.as_deref().map(oracle::check).transpose()?;
     let workspace = tempfile::tempdir()?;
     let next = AtomicUsize::new(0);
     let finished: Mutex<BTreeMap<usize, Json>> = Mutex::new(BTreeMap::new());
@@ -178,8 +131,12 @@ fn survey(options: &Options) -> io::Result<bool> {
         loop {
             let ended = workers_end();
             while let Some(line) = finished.lock().ok().and_then(|mut found| found.remove(&lines.len())) {
-                writeln!(output, "{line}")?;
-                output.flush()?;
+                let written = writeln!(output, "{line}").and_then(|()| output.flush());
+                if written.is_err() {
+                    // Nobody reads what the workers still find.
+                    next.store(all.len(), Ordering::Relaxed);
+                }
+                written?;
                 lines.push(line);
             }
             if ended {
@@ -191,8 +148,8 @@ fn survey(options: &Options) -> io::Result<bool> {
     })?;
     lines.retain(|line| line["outcome"] != "same");
     let report = table(&lines);
-    match &options.table {
-        Some(path) => std::fs::write(path, &report)?,
+    match table_file {
+        Some(mut file) => file.write_all(report.as_bytes())?,
         None => write!(io::stdout(), "{report}")?,
     }
     Ok(!lines.iter().any(|line| line["outcome"] == Verdict::Failed.name()))
@@ -235,7 +192,14 @@ fn line(graph: &Graph, example: &Path, options: &Options, oracle: Option<&mut Or
 
 /// The last stage that the child process began, and the obstacles.
 fn in_child(graph: &Graph, example: &Path, options: &Options) -> (String, Vec<Json>) {
-    let Ok(own) = std::env::current_exe() else { return (String::new(), Vec::new()) };
+    let own = match std::env::current_exe() {
+        Ok(own) => own,
+        Err(error) => {
+            let message = format!("this program does not know its own file: {error}");
+            let obstacle = Obstacle::new(Stage::Read, Verdict::Failed, message);
+            return (Stage::Read.name().to_owned(), vec![obstacle.to_json()]);
+        }
+    };
     let mut command = Command::new(own);
     command.arg("--one").arg(&graph.path).arg(example);
     if options.effort.interpret {

@@ -6,6 +6,7 @@
 
 mod causes;
 mod examine;
+mod options;
 mod process;
 
 use std::collections::hash_map::DefaultHasher;
@@ -17,6 +18,7 @@ use serde_json::{Value as Json, json};
 
 pub use causes::table;
 pub use examine::{Effort, Example, examine};
+pub use options::{Options, USAGE};
 pub use process::{Ended, Limits, in_limits};
 
 /// How far a graph came. A later variant includes the earlier ones.
@@ -135,19 +137,25 @@ pub struct Graph {
     pub same_as: Option<String>,
 }
 
+/// An error of the file system with the path that it is about.
+pub fn about(path: &Path, cannot: &str, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{cannot} {}: {error}", path.display()))
+}
+
 /// Every graph of a folder and its subfolders, in the order of their names: files `*.sdfg`, `*.sdfgz` and
-/// `*.sdfg.gz`.
+/// `*.sdfg.gz`. A file that cannot be read is one of them: the stage of reading tells the reason.
 ///
 /// # Errors
-/// What the file system says.
+/// If a folder cannot be read.
 pub fn graphs(folder: &Path) -> io::Result<Vec<Graph>> {
     let mut paths = Vec::new();
     let mut waiting = vec![folder.to_path_buf()];
     while let Some(at) = waiting.pop() {
-        for entry in std::fs::read_dir(&at)? {
-            let entry = entry?;
+        let unread = |error: io::Error| about(&at, "cannot read the folder", &error);
+        for entry in std::fs::read_dir(&at).map_err(unread)? {
+            let entry = entry.map_err(unread)?;
             let name = entry.file_name().to_string_lossy().into_owned();
-            if entry.file_type()?.is_dir() {
+            if entry.file_type().map_err(unread)?.is_dir() {
                 waiting.push(entry.path());
             } else if [".sdfg", ".sdfgz", ".sdfg.gz"].iter().any(|ending| name.ends_with(ending)) {
                 paths.push(entry.path());
@@ -158,12 +166,15 @@ pub fn graphs(folder: &Path) -> io::Result<Vec<Graph>> {
     let mut known: std::collections::BTreeMap<(usize, u64), String> = std::collections::BTreeMap::new();
     let mut found = Vec::new();
     for path in paths {
-        let bytes = std::fs::read(&path)?;
-        let mut hasher = DefaultHasher::new();
-        bytes.hash(&mut hasher);
         let name = path.strip_prefix(folder).unwrap_or(&path).display().to_string();
-        let same_as = known.get(&(bytes.len(), hasher.finish())).cloned();
-        known.entry((bytes.len(), hasher.finish())).or_insert_with(|| name.clone());
+        let same_as = std::fs::read(&path).ok().and_then(|bytes| {
+            let mut hasher = DefaultHasher::new();
+            bytes.hash(&mut hasher);
+            let key = (bytes.len(), hasher.finish());
+            let same = known.get(&key).cloned();
+            known.entry(key).or_insert_with(|| name.clone());
+            same
+        });
         found.push(Graph { path, name, same_as });
     }
     Ok(found)

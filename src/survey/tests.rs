@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{Effort, Ended, Limits, Stage, examine, graphs, in_limits, table};
+use super::{Effort, Ended, Limits, Options, Stage, examine, graphs, in_limits, table};
 
 const LIMITS: Limits = Limits { time: Duration::from_secs(60), memory: 1 << 20 };
 
@@ -22,6 +22,54 @@ fn graphs_of_this_project_pass_and_their_inputs_are_found() {
         assert!(example.run.is_some() && example.written.is_some());
         assert_eq!(stages.last(), Some(&Stage::Run));
     }
+}
+
+#[test]
+fn folders_without_graphs_are_refused_and_unreadable_files_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    let missing = graphs(&root.join("missing")).unwrap_err().to_string();
+    assert!(missing.contains("missing") && missing.contains("cannot read the folder"), "{missing}");
+    let options = |arguments: &[&str]| {
+        let given = [root.to_str().unwrap()].into_iter().chain(arguments.iter().copied());
+        Options::parse(given.map(str::to_owned))
+    };
+    let empty = options(&[]).unwrap().chosen(graphs(root).unwrap()).unwrap_err().to_string();
+    assert!(empty.contains("there is no file `*.sdfg`"), "{empty}");
+    let inner = root.join("a/b.sdfg");
+    std::fs::create_dir_all(&inner).unwrap();
+    for name in ["a/b.sdfg/first.sdfg", "second.sdfg"] {
+        std::fs::write(root.join(name), "{}").unwrap();
+    }
+    std::fs::write(root.join("broken.sdfgz"), "no archive").unwrap();
+    std::fs::write(root.join("text.txt"), "no graph").unwrap();
+    std::os::unix::fs::symlink("nowhere", root.join("dangling.sdfg")).unwrap();
+    let found = graphs(root).unwrap();
+    let names: Vec<&str> = found.iter().map(|graph| graph.name.as_str()).collect();
+    assert_eq!(names, ["a/b.sdfg/first.sdfg", "broken.sdfgz", "dangling.sdfg", "second.sdfg"]);
+    assert_eq!(found[3].same_as.as_deref(), Some("a/b.sdfg/first.sdfg"));
+    for (graph, told) in [(0, "`type` is missing"), (1, "no JSON"), (2, "No such file")] {
+        let effort = Effort { interpret: false, allow_external: false };
+        let (obstacles, _) = examine(&found[graph].path, effort, &mut |_| {});
+        assert!(obstacles[0].message.contains(told), "{obstacles:?}");
+    }
+    // A graph whose twin is left out is examined itself.
+    let chosen = options(&["second"]).unwrap().chosen(found.clone()).unwrap();
+    assert_eq!((chosen.len(), &chosen[0].same_as), (1, &None));
+    let none = options(&["third"]).unwrap().chosen(found).unwrap_err().to_string();
+    assert!(none.contains("third"), "{none}");
+}
+
+#[test]
+fn wrong_options_of_the_survey_are_named() {
+    let error = |arguments: &[&str]| {
+        Options::parse(arguments.iter().map(|argument| (*argument).to_owned())).unwrap_err()
+    };
+    assert_eq!(error(&[]), "no folder is named");
+    assert_eq!(error(&["x", "--interpreted"]), "there is no option `--interpreted`");
+    assert_eq!(error(&["x", "--lines"]), "`--lines` takes a value");
+    assert_eq!(error(&["x", "--jobs", "0"]), "`--jobs` takes a positive number, not `0`");
+    assert_eq!(error(&["x", "--seconds", "many"]), "`--seconds` takes a positive number, not `many`");
 }
 
 #[test]
