@@ -6,6 +6,7 @@
 //! SDFGs receive it as an argument.
 
 mod bindings;
+mod integral;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,11 +27,15 @@ use crate::wire::{Json, Path};
 
 /// Makes scalars of the symbols of a program, and of those of its nested SDFGs, that are no integers.
 pub(crate) fn to_scalars(program: &mut Program, log: &Log) -> Result<(), Failed> {
-    let floats = floats(program);
+    let mut floats = floats(program);
     let assigned: BTreeSet<String> = assignments(&program.body).map(|(name, _)| name.clone()).collect();
     let mut used = BTreeSet::new();
     if !floats.is_empty() {
         collect_names(&program.body, &mut used);
+    }
+    for name in integral::integral(program, &floats, &used) {
+        floats.remove(&name);
+        program.symbols.insert(name, Dtype::of(ScalarType::I64));
     }
     for (name, dtype) in &floats {
         program.symbols.shift_remove(name);

@@ -147,3 +147,41 @@ fn a_symbol_with_its_assumptions_names_a_scalar() {
     let sdfg = graph::read(document.to_string().as_bytes());
     assert_eq!(graph::run(&sdfg, &[("s", &[1.25]), ("o", &[0.0])], "o"), [2.5]);
 }
+
+/// Fortran's front end declares bounds of loops as floats; DaCe's code compares them with integers.
+#[test]
+fn floats_whose_values_are_integers_are_bounds() {
+    let graph = |value: &str, range: &str| {
+        let mut document = Graph::new()
+            .array("o", "float64", &["8"])
+            .with("K", scalar("int32"))
+            .nodes(vec![access("o")])
+            .next()
+            .nodes(vec![map("i", range), tasklet("b = 1", &[], &["b"]), end_of("0"), access("o")])
+            .edges(vec![
+                edge(0, "", 1, "", json!({})),
+                edge(1, "b", 2, "IN_o", memlet("o", "i:i", "1")),
+                edge(2, "OUT_o", 3, "", memlet("o", "0:7", "8")),
+            ])
+            .document();
+        assign(&mut document, 0, json!({ "first": value }));
+        document["attributes"]["symbols"] = json!({"first": "float64"});
+        document.to_string()
+    };
+    let sdfg = read(graph("(K - 2)", "Max(3, first):7").as_bytes());
+    for (k, first) in [(1.0, 3), (7.0, 5)] {
+        let found = run(&sdfg, &[("K", &[k]), ("o", &[0.0; 8])], "o");
+        assert_eq!(found, [0, 1, 2, 3, 4, 5, 6, 7].map(|at| f64::from(u8::from(at >= first))));
+    }
+    // Quotients of floats are no integers, in the value or in the range.
+    for (value, range) in
+        [("(K / 2)", "first:7"), ("(K - 2)", "int_floor(first, 2):7"), ("(K - 2.5)", "first:7")]
+    {
+        let refused = sdfg_dace::read(graph(value, range).as_bytes(), &sdfg_dace::Options::default());
+        let message = refused.unwrap_err().report.to_string();
+        assert!(
+            message.contains("`first` stands in an index, size or bound, and is no integer"),
+            "{message}"
+        );
+    }
+}
