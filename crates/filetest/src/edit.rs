@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::edit::{EditError, Editor};
-use sdfg::ir::{BlockId, NodeId, Sdfg, StateId};
+use sdfg::ir::{BlockId, BlockKind, NodeId, Sdfg, StateId};
 use sdfg::path::{ElementPath, ElementPlace, Target};
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::text;
@@ -33,6 +33,7 @@ enum Edit {
     StateBefore(ElementPath),
     StateAfter(ElementPath),
     MergeStates(ElementPath, ElementPath),
+    CopyNodes(ElementPath, ElementPath),
     Nest { label: String, nodes: Vec<ElementPath> },
     Order(ElementPath, ElementPath),
 }
@@ -128,6 +129,10 @@ impl Edit {
                 let (first, second) = two(" and ")?;
                 Edit::MergeStates(path(first)?, path(second)?)
             }
+            "copy_nodes" => {
+                let (from, into) = two(" into ")?;
+                Edit::CopyNodes(path(from)?, path(into)?)
+            }
             "wrap_in_nested" => {
                 let (nodes, label) = two(" as ")?;
                 let nodes = nodes.split(',').map(path).collect::<Result<_, _>>()?;
@@ -141,7 +146,7 @@ impl Edit {
                 return Err(format!(
                     "there is no edit `{word}`; known: rename_container PATH to NAME, rename_symbol NAME to NAME, \
                      substitute NAME = EXPR, remove PATH, unwrap_map PATH, inline PATH, insert_state_before PATH, \
-                     insert_state_after PATH, merge_states PATH and PATH, wrap_in_nested PATH, PATH as NAME, \
+                     insert_state_after PATH, merge_states PATH and PATH, copy_nodes PATH into PATH, wrap_in_nested PATH, PATH as NAME, \
                      order PATH before PATH"
                 ));
             }
@@ -184,6 +189,21 @@ impl Edit {
                     return Err(other_kind(second, "block"));
                 };
                 block(editor, first, &|editor, first| editor.merge_states(first, second))
+            }
+            Edit::CopyNodes(from, into) => {
+                let Target::Block(into) = resolved(editor, into)?.target else {
+                    return Err(other_kind(into, "block"));
+                };
+                block(editor, from, &|editor, from| {
+                    let state = |editor: &Editor<'_>, block| {
+                        let BlockKind::State(state) = editor.sdfg().block(block).kind else {
+                            return Err(EditError::NoBlock(block));
+                        };
+                        Ok(state)
+                    };
+                    let (from, into) = (state(editor, from)?, state(editor, into)?);
+                    editor.copy_nodes(from, into).map(drop)
+                })
             }
             Edit::Nest { label, nodes } => {
                 let Some(first) = nodes.first() else { return Ok(()) };

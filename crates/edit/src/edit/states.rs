@@ -241,13 +241,7 @@ impl Editor<'_> {
                 !copies(*new) || earlier.all(|before| before == *old || editor.is_before(into, before, *old))
             });
             let mut nodes = shared.clone();
-            let new = added.nodes().filter(|(id, _)| !shared.contains_key(id));
-            editor.put_copies(into, new.map(|(id, node)| (id, node.clone())), &mut nodes);
-            for (_, edge) in added.edges() {
-                if let (Some(src), Some(dst)) = (nodes.get(&edge.src), nodes.get(&edge.dst)) {
-                    editor.put_edge(into, Edge { src: *src, dst: *dst, ..edge.clone() })?;
-                }
-            }
+            editor.put_contents(into, &added, &mut nodes)?;
             for (before, after) in pairs {
                 // A node that became one with one of the first state does nothing itself: what follows it waits.
                 let waiting = if shared.contains_key(&after) {
@@ -270,6 +264,42 @@ impl Editor<'_> {
             editor.take_block(second);
             Ok(())
         })
+    }
+
+    /// Adds copies of the nodes and edges of a state to another one, without order among the two. The copy of a node has its label,
+    /// if that is free. Gives the copy of each node.
+    ///
+    /// # Errors
+    /// [`EditError::NoState`].
+    pub fn copy_nodes(
+        &mut self,
+        from: StateId,
+        into: StateId,
+    ) -> Result<BTreeMap<NodeId, NodeId>, EditError> {
+        let added = self.state(from)?.clone();
+        self.state(into)?;
+        self.attempt(|editor| {
+            let mut copies = BTreeMap::new();
+            editor.put_contents(into, &added, &mut copies)?;
+            Ok(copies)
+        })
+    }
+
+    /// Adds copies of the nodes of a state that have none yet, and of its edges.
+    fn put_contents(
+        &mut self,
+        into: StateId,
+        added: &State,
+        copies: &mut BTreeMap<NodeId, NodeId>,
+    ) -> Result<(), EditError> {
+        let new: Vec<_> = added.nodes().filter(|(id, _)| !copies.contains_key(id)).collect();
+        self.put_copies(into, new.into_iter().map(|(id, node)| (id, node.clone())), copies);
+        for (_, edge) in added.edges() {
+            if let (Some(src), Some(dst)) = (copies.get(&edge.src), copies.get(&edge.dst)) {
+                self.put_edge(into, Edge { src: *src, dst: *dst, ..edge.clone() })?;
+            }
+        }
+        Ok(())
     }
 
     /// Access nodes that a state begins with, and those of the same containers that another one before it ends with.

@@ -395,7 +395,7 @@ impl Transformation for DoubleBuffering {
         let last = copied(editor, process, block, (&symbol, &end))?;
         let next = BTreeMap::from([(symbol.clone(), &counter + &range.step)]);
         editor.substitute_in_scope(parts.state, None, &next)?;
-        join(editor, parts.state, process_state)?;
+        editor.copy_nodes(parts.state, process_state)?;
         editor.remove_block(fill)?;
         editor.change_region(body, |region| region.start = Some(process))?;
         let bound = written(&(&range.end - &range.step))?;
@@ -464,35 +464,4 @@ fn copied(
     let copies = editor.copy_region(from, into, &BTreeMap::from([(symbol.clone(), value.clone())]))?;
     editor.take_arm(branch)?;
     copies.get(&block).copied().ok_or(EditError::NoBlock(block))
-}
-
-/// Adds the nodes of a state to another one, without order among the two.
-fn join(editor: &mut Editor<'_>, from: StateId, into: StateId) -> Result<(), EditError> {
-    let graph = editor.state(from)?.clone();
-    let mut copies: BTreeMap<NodeId, NodeId> = BTreeMap::new();
-    for id in graph.topological_order().unwrap_or_default() {
-        let mut node = graph.node(id).clone();
-        match &mut node.kind {
-            NodeKind::MapExit(exit) | NodeKind::ConsumeExit(exit) => {
-                exit.entry = copies.get(&exit.entry).copied().ok_or(EditError::NoNode(id))?;
-                node.label.clone_from(&editor.state(into)?.node(exit.entry).label);
-            }
-            NodeKind::Access(_)
-            | NodeKind::Tasklet(_)
-            | NodeKind::MapEntry(_)
-            | NodeKind::ConsumeEntry(_)
-            | NodeKind::Nested(_)
-            | NodeKind::Reduce(_)
-            | NodeKind::Library(_) => node.label = editor.fresh_label(into, &node.label)?,
-        }
-        copies.insert(id, editor.add_node(into, node)?);
-    }
-    let copy = |id: &NodeId| copies.get(id).copied().ok_or(EditError::NoNode(*id));
-    for (_, edge) in graph.edges() {
-        editor.add_edge(
-            into,
-            sdfg::ir::Edge { src: copy(&edge.src)?, dst: copy(&edge.dst)?, ..edge.clone() },
-        )?;
-    }
-    Ok(())
 }
