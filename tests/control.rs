@@ -7,7 +7,8 @@ use sdfg::interpret::{Arguments, Interpreter, Options, Order};
 use sdfg::ir::{BlockKind, NodeKind, RegionId, Sdfg};
 use sdfg::text;
 use sdfg::validate::validate;
-use sdfg_programs::random::{Operations, Rng, Sizes, generate, inputs, same};
+use sdfg_programs::random::{Operations, Rng, Sizes, generate, inputs};
+use sdfg_transforms::verify::same;
 
 const PROGRAMS: u64 = 70;
 

@@ -18,7 +18,8 @@ use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::text;
 use sdfg::validate::validate;
-use sdfg_programs::random::{Operations, Rng, Sizes, generate, inputs, same};
+use sdfg_programs::random::{Operations, Rng, Sizes, generate, inputs};
+use sdfg_transforms::verify::same;
 
 /// Values of symbols that an edited program has and the original has not.
 type NewSymbols = Vec<(String, i64)>;

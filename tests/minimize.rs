@@ -11,7 +11,8 @@ use sdfg::ir::{ConflictResolution, Flow, NodeId, NodeKind, Sdfg, StateId};
 use sdfg::minimize::{Minimized, Size, candidates, minimize};
 use sdfg::text;
 use sdfg::validate::{Validated, validate};
-use sdfg_programs::random::{Operations, Rng, Sizes, generate, inputs, same};
+use sdfg_programs::random::{Operations, Rng, Sizes, generate, inputs};
+use sdfg_transforms::verify::same;
 
 fn program(seed: u64) -> Validated {
     validate(text::parse("random.sdft", &generate(seed)).unwrap()).unwrap()

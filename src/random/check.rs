@@ -11,10 +11,11 @@ use sdfg::validate::{Validated, validate};
 use sdfg_codegen::llvm::{self, CompileOptions, OptLevel};
 use sdfg_codegen::load::Library;
 use sdfg_codegen::lower::{Instrumentation, LowerOptions, ProfileLevel, lower};
+use sdfg_transforms::verify::same;
 
 use super::features::{Features, features};
 use super::generate::generate;
-use super::inputs::{Sizes, inputs, same};
+use super::inputs::{Sizes, inputs};
 use super::operations::Operations;
 use super::rng::Rng;
 use crate::trusted::{self, Compiler};

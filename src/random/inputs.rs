@@ -70,28 +70,3 @@ fn element(rng: &mut Rng, ty: ScalarType) -> Value {
         ScalarKind::Float | ScalarKind::Complex => cast(Value::F64(number / 8.0), ty),
     }
 }
-
-/// Whether two tensors hold the same elements, bit by bit; one NaN is as good as another.
-pub fn same(a: &Tensor, b: &Tensor) -> bool {
-    let equal = |(x, y): (Value, Value)| x.same_bits(y) || (is_nan(x) && is_nan(y));
-    a.element() == b.element() && a.shape() == b.shape() && a.values().zip(b.values()).all(equal)
-}
-
-fn is_nan(value: Value) -> bool {
-    match value {
-        Value::F16(x) => x.is_nan(),
-        Value::F32(x) => x.is_nan(),
-        Value::F64(x) => x.is_nan(),
-        Value::Complex64(x) => x.re.is_nan() || x.im.is_nan(),
-        Value::Complex128(x) => x.re.is_nan() || x.im.is_nan(),
-        Value::Bool(_)
-        | Value::I8(_)
-        | Value::I16(_)
-        | Value::I32(_)
-        | Value::I64(_)
-        | Value::U8(_)
-        | Value::U16(_)
-        | Value::U32(_)
-        | Value::U64(_) => false,
-    }
-}

@@ -53,7 +53,7 @@ pub use check::{Effort, Failure, Outcome, check, check_orders, reduced};
 pub use faulty::{Verdict, check_faulty};
 pub use features::{Features, features};
 pub use generate::generate;
-pub use inputs::{Sizes, inputs, same};
+pub use inputs::{Sizes, inputs};
 pub use loops::{
     Variants, check_loops, check_random_loops, loop_program, random_loops, reduced_loops, suite,
 };

@@ -295,6 +295,8 @@ pub struct Fitting {
     pub before: Arguments,
     /// The arguments after the run of the interpreter.
     pub after: Arguments,
+    /// The steps of the run.
+    pub steps: u64,
 }
 
 /// Searches for inputs of a program on which the interpreter runs it to its end: sizes, other symbols, index arrays and scalars.
@@ -325,7 +327,7 @@ pub fn search(
             runs += 1;
             let mut after = before.clone();
             let error = match interpreter.run(&mut after, &options) {
-                Ok(_) => return Ok(Fitting { before, after }),
+                Ok(report) => return Ok(Fitting { before, after, steps: report.steps }),
                 Err(error) => error,
             };
             first.get_or_insert_with(|| error.to_string());
@@ -361,8 +363,8 @@ pub fn search(
     if let Some((_, before)) = longest {
         let mut after = before.clone();
         let options = Options { step_limit: Some(LAST_STEPS), ..options };
-        if interpreter.run(&mut after, &options).is_ok() {
-            return Ok(Fitting { before, after });
+        if let Ok(report) = interpreter.run(&mut after, &options) {
+            return Ok(Fitting { before, after, steps: report.steps });
         }
     }
     Err(first.unwrap_or_else(|| {

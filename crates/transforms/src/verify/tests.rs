@@ -119,6 +119,54 @@ fn sums_in_another_order_are_no_difference() {
     assert_eq!(verifier.check(&program(), Soundness::Always), Ok(()));
 }
 
+/// A large and a small sum of floats in one array, and in another one a sum whose summands cancel out.
+fn sums(factor: &str) -> Sdfg {
+    let text = format!(
+        "sdfg p {{
+  symbol N: i64
+  array A: f32[N]
+  array B: f32[2]
+  array C: f32[1]
+  state s {{
+    access A
+    access B
+    access C
+    map m [i = 0:N] {{
+      tasklet large (x) -> (y) {{ y = 1e4 * x }}
+      tasklet small (x) -> (y) {{ y = {factor} * x }}
+      tasklet none (x, z) -> (y) {{ y = x * x - z * z }}
+      m.A -> large.x: A[i]
+      m.A -> small.x: A[i]
+      m.A -> none.x: A[i]
+      m.A -> none.z: A[N - 1 - i]
+      large.y -> m.B: B[0] wcr(sum)
+      small.y -> m.B: B[1] wcr(sum)
+      none.y -> m.C: C[0] wcr(sum)
+    }}
+    A -> m.A
+    m.B -> B
+    m.C -> C
+  }}
+}}
+"
+    );
+    sdfg::text::parse("p.sdft", &text).unwrap_or_else(|errors| panic!("{errors:?}"))
+}
+
+/// The rounding of the large sum does not excuse the small one, and cancelled summands may leave any rounding.
+#[test]
+fn rounding_is_that_of_each_element() {
+    let fixed = BTreeMap::from([(sdfg::symbolic::Symbol::of("N"), 40)]);
+    let verifier =
+        Verifier::of(&sums("1.0"), &fixed, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    assert!(verifier.depends_on_order);
+    let mut pipeline = Pipeline::on(sums("1.0"));
+    pipeline.apply(MapTiling::new([7]).at("s/m")).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(verifier.check(pipeline.program(), Soundness::ChangesRounding), Ok(()));
+    let found = verifier.check(&sums("1.01"), Soundness::ChangesRounding);
+    assert!(matches!(&found, Err(Difference::Result { position: 1, .. })), "{found:?}");
+}
+
 /// The largest element is that of one place only, however long the array is: programs that return its place have
 /// one result.
 #[test]
