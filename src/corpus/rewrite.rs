@@ -172,7 +172,8 @@ impl Case<'_> {
 fn passing(program: &Sdfg, transformation: &dyn Transformation, all: &[Match]) -> Vec<Match> {
     let tables = Tables::new();
     let passes = |found: &&Match| {
-        Site::of(program, found, &tables).is_some_and(|site| transformation.check(&site).is_ok())
+        Site::of(program, found, &tables)
+            .is_some_and(|site| sdfg_transforms::checked(transformation, &site).is_ok())
     };
     all.iter().filter(passes).cloned().collect()
 }

@@ -59,6 +59,10 @@ impl ChainCommand {
             Action::Apply { program, chain, steps, verification, output } => {
                 Destination::new(output.as_deref()).check()?;
                 let chain = Chain::load(chain).map_err(wrong_chain)?;
+                if let Some(count) = steps.filter(|count| *count > chain.len()) {
+                    let found = format_args!("--steps is {count}, and the chain has {} steps", chain.len());
+                    return Err(Failure::usage(found).help("`sdfg chain show CHAIN` prints the steps"));
+                }
                 let chain = chain.cut(steps.unwrap_or(chain.len()));
                 let program = program.read(terminal)?;
                 let verifier = verification.of(&program)?;
@@ -80,7 +84,10 @@ impl ChainCommand {
                 let [first, second] = [first, second].map(|file| Chain::load(file).map_err(wrong_chain));
                 let (first, second) = (first?, second?);
                 let common = first.common(&second);
-                let mut out = format!("the first {common} steps are the same\n");
+                if common == first.len() && common == second.len() {
+                    return print(b"the chains are the same\n");
+                }
+                let mut out = format!("common steps at the beginning: {common}\n");
                 for (sign, chain) in [("-", &first), ("+", &second)] {
                     for (at, line) in chain.lines().into_iter().enumerate().skip(common) {
                         out.push_str(&format!("{sign} {}. {line}\n", at + 1));

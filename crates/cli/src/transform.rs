@@ -5,7 +5,7 @@ use sdfg::ir::Sdfg;
 use sdfg::text;
 use sdfg_transforms::{
     Anchor, Application, Chain, ChainError, Conditions, Page, Pipeline, Site, Soundness, Step, Tables, Tally,
-    TransformError, Transformation, apply, places, simplify,
+    TransformError, Transformation, apply, checked, places, simplify,
 };
 use serde_json::{Map, Value, json};
 
@@ -55,6 +55,13 @@ pub(crate) struct Transform {
     #[arg(long)]
     explain: bool,
     #[command(flatten)]
+    outcome: Outcome,
+}
+
+/// The checks and the files of a rewritten program.
+#[derive(Args)]
+struct Outcome {
+    #[command(flatten)]
     verification: Verification,
     /// Write the step to this file, a chain of one step, or add it to the chain there.
     #[arg(long, value_name = "FILE")]
@@ -62,6 +69,25 @@ pub(crate) struct Transform {
     /// The output file; the default is the standard output.
     #[arg(long, short, value_name = "FILE")]
     output: Option<String>,
+}
+
+impl Outcome {
+    /// Refuses an output file that cannot be written. Gives the chain to which the step is added.
+    fn begin(&self) -> Result<Chain, Failure> {
+        Destination::new(self.output.as_deref()).check()?;
+        match self.record.as_deref() {
+            Some(file) if std::path::Path::new(file).exists() => Chain::load(file).map_err(wrong_chain),
+            Some(_) | None => Ok(Chain::default()),
+        }
+    }
+
+    /// Writes the chain with the steps of a pipeline, and its program.
+    fn end(&self, recorded: Chain, pipeline: Pipeline) -> Result<(), Failure> {
+        if let Some(file) = &self.record {
+            recorded.then(pipeline.chain()).save(file).map_err(wrong_chain)?;
+        }
+        finish(pipeline, self.output.as_deref())
+    }
 }
 
 /// A transformation with its place, parameters and conditions.
@@ -118,13 +144,7 @@ pub(crate) struct Simplify {
     #[arg(long)]
     times: bool,
     #[command(flatten)]
-    verification: Verification,
-    /// Write the step to this file, a chain of one step, or add it to the chain there.
-    #[arg(long, value_name = "FILE")]
-    record: Option<String>,
-    /// The output file; the default is the standard output.
-    #[arg(long, short, value_name = "FILE")]
-    output: Option<String>,
+    outcome: Outcome,
 }
 
 #[derive(Args)]
@@ -253,7 +273,7 @@ fn matches(
 ) -> Vec<Found> {
     let shown = |found: &sdfg_transforms::Match| {
         let site = Site::of(program, found, tables)?;
-        let reason = transformation.check(&site).err();
+        let reason = checked(transformation, &site).err().map(|refusal| refusal.shown(&site));
         (refused || reason.is_none()).then(|| Found {
             transformation: transformation.metadata().name,
             at: found.paths(program).iter().map(ToString::to_string).collect(),
@@ -265,11 +285,10 @@ fn matches(
 
 impl Transform {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
-        Destination::new(self.output.as_deref()).check()?;
+        let recorded = self.outcome.begin()?;
         let step = self.step.step()?;
-        let recorded = recorded(self.record.as_deref())?;
         let before = self.program.read(terminal)?;
-        let verifier = self.verification.of(&before)?;
+        let verifier = self.outcome.verification.of(&before)?;
         let soundness = step.transformation.metadata().soundness;
         let mut pipeline = Pipeline::on(before.clone());
         let application = pipeline.apply(step).map_err(|error| refused(&error))?;
@@ -283,25 +302,16 @@ impl Transform {
         if let Err(difference) = checked {
             let same = self.step.step()?.transformation;
             let rewrite = |program: &mut Sdfg| anywhere(program, same.as_ref());
-            return Err(self.verification.wrong(&self.step.name, &difference, &before, soundness, &rewrite));
+            return Err(self.outcome.verification.wrong(
+                &self.step.name,
+                &difference,
+                &before,
+                soundness,
+                &rewrite,
+            ));
         }
-        record(self.record.as_deref(), recorded, &pipeline)?;
-        finish(pipeline, self.output.as_deref())
+        self.outcome.end(recorded, pipeline)
     }
-}
-
-/// The chain to which a step is added.
-fn recorded(file: Option<&str>) -> Result<Chain, Failure> {
-    match file {
-        Some(file) if std::path::Path::new(file).exists() => Chain::load(file).map_err(wrong_chain),
-        Some(_) | None => Ok(Chain::default()),
-    }
-}
-
-/// Adds the steps of a pipeline to the chain of a file.
-fn record(file: Option<&str>, recorded: Chain, pipeline: &Pipeline) -> Result<(), Failure> {
-    let Some(file) = file else { return Ok(()) };
-    recorded.then(pipeline.chain()).save(file).map_err(wrong_chain)
 }
 
 /// What an application changed, and what it relied on.
@@ -320,10 +330,9 @@ pub(crate) fn told(tally: &Tally, times: bool) -> String {
 
 impl Simplify {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
-        Destination::new(self.output.as_deref()).check()?;
-        let recorded = recorded(self.record.as_deref())?;
+        let recorded = self.outcome.begin()?;
         let before = self.program.read(terminal)?;
-        let verifier = self.verification.of(&before)?;
+        let verifier = self.outcome.verification.of(&before)?;
         let mut pipeline = Pipeline::on(before.clone());
         let counts = pipeline.simplify(&sdfg_library::transformations(), self.fuel);
         let exact = Soundness::Always;
@@ -331,13 +340,18 @@ impl Simplify {
         if let Err(difference) = checked {
             let simplified =
                 |program: &mut Sdfg| !simplify(program, &sdfg_library::transformations(), None).is_empty();
-            return Err(self.verification.wrong("simplification", &difference, &before, exact, &simplified));
+            return Err(self.outcome.verification.wrong(
+                "simplification",
+                &difference,
+                &before,
+                exact,
+                &simplified,
+            ));
         }
         let counts: Vec<String> = counts.iter().map(|tally| told(tally, self.times)).collect();
         let told = if counts.is_empty() { "nothing to simplify".to_owned() } else { counts.join(", ") };
         terminal.message(&format!("{told}\n"));
-        record(self.record.as_deref(), recorded, &pipeline)?;
-        finish(pipeline, self.output.as_deref())
+        self.outcome.end(recorded, pipeline)
     }
 }
 
@@ -377,6 +391,7 @@ pub(crate) fn refused(error: &TransformError) -> Failure {
 pub(crate) fn wrong_chain(error: ChainError) -> Failure {
     match &error {
         ChainError::File { .. }
+        | ChainError::Text { .. }
         | ChainError::Format(_)
         | ChainError::Version(_)
         | ChainError::Anchor { .. }

@@ -269,6 +269,8 @@ fn zeros_that_only_the_product_uses_disappear() {
         let text = applies(&filled_product(range, value, more), &lift);
         assert!(text.contains("map fill") && text.contains("wcr(sum)"), "{text}");
     }
+    let more_zeros = filled_product("p = 0:N, q = 0:N + 2", "0.0", "").replace("j = 0:N + 2", "j = 0:N + 1");
+    assert!(applies(&more_zeros, &lift).contains("map fill"));
 }
 
 #[test]

@@ -43,6 +43,6 @@ pub mod verify;
 pub use engine::{
     Action, Anchor, Application, Chain, ChainError, Claim, Conditions, Evidence, Fact, Group, HEADINGS,
     Match, Matched, Metadata, Page, Parameter, ParameterError, Pipeline, Refusal, Registry, Section, Site,
-    Soundness, Step, Tables, Tally, TransformError, Transformation, apply, apply_under, fixed_point, matches,
-    matches_with, places, simplify,
+    Soundness, Step, Tables, Tally, TransformError, Transformation, apply, apply_under, checked, fixed_point,
+    matches, matches_with, places, simplify,
 };

@@ -287,7 +287,7 @@ fn what_a_resolution_combines_with_is_not_dead() {
         all.iter().find(is_there).expect("a match")
     };
     let message = apply(&mut before.clone(), &transformation, at("s0")).expect_err("a refusal").to_string();
-    assert!(message.contains("it is read"), "{message}");
+    assert!(message.contains("`p/s1/t.y -> T` moves `T[0] wcr(sum)`"), "{message}");
     let mut after = before.clone();
     apply(&mut after, &transformation, at("s1")).expect("an application");
     assert!(difference(&before, &after).is_none());

@@ -85,6 +85,9 @@ fn a_recorded_chain_gives_the_same_program() {
     assert_eq!(bench.run(&["print", "t.sdft"]).stdout, replayed.stdout);
     let first = bench.run(&["chain", "apply", "p.sdft", "c.json", "--steps", "1"]);
     assert_eq!(bench.run(&["print", "f.sdft"]).stdout, first.stdout);
+    bench.run(&["chain", "diff", "c.json", "c.json"]).prints(&["the chains are the same"]);
+    let more = bench.run(&["chain", "apply", "p.sdft", "c.json", "--steps", "3"]);
+    more.fails(2, &["--steps is 3, and the chain has 2 steps"]);
 }
 
 #[test]
@@ -95,10 +98,15 @@ fn wrong_transformations_are_refused_with_what_to_do() {
         (&["transform", "p.sdft", "MapTilin"][..], "did you mean `MapTiling`?"),
         (&["transform", "p.sdft", "MapTiling", "--param", "tile=3"], "unknown field `tile`"),
         (&["transform", "p.sdft", "MapTiling", "--param", "tile_sizes"], "has no value"),
-        (&["transform", "p.sdft", "MapTiling"], "matches several times"),
+        (&["transform", "p.sdft", "MapTiling"], "MapTiling matches several times: p/s/add; p/s/scale; name"),
+        (&["transform", "p.sdft", "MapTiling", "--param", "tile_sizes=8"], "`tile_sizes` (list of integers"),
+        (
+            &["transform", "p.sdft", "MapSchedule", "--at", "add"],
+            "`schedule` is missing; it has `schedule` (word)",
+        ),
         (&["transform", "p.sdft", "MapTiling", "--at", "none"], "has no `none`"),
         (&["transform", "p.sdft", "MapCollapse"], "it matches nowhere"),
-        (&["chain", "show", "p.sdft"], "this is no chain"),
+        (&["chain", "show", "p.sdft"], "p.sdft: this is no chain"),
     ] {
         let answer = bench.run(arguments);
         assert!(answer.stderr.contains(message) && answer.stdout.is_empty(), "{arguments:?}: {answer:#?}");

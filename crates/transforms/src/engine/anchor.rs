@@ -120,12 +120,12 @@ impl Anchor {
             [] => Err(TransformError::NoMatch {
                 name,
                 pattern: transformation.pattern().names(),
-                at: self.to_string(),
+                at: self.clone(),
                 others: listed(program, &all.iter().collect::<Vec<_>>()),
             }),
             ref several => Err(TransformError::Ambiguous {
                 name,
-                at: self.to_string(),
+                at: self.clone(),
                 candidates: listed(program, several),
             }),
         }

@@ -104,12 +104,20 @@ impl ChainStep {
 #[derive(Debug, Error)]
 pub enum ChainError {
     /// The file could not be read or written.
-    #[error("{path}: {error}")]
+    #[error("cannot read or write the chain `{path}`: {error}")]
     File {
         /// The file.
         path: String,
         /// The error of the system.
         error: std::io::Error,
+    },
+    /// The text of a file is no chain.
+    #[error("{path}: {error}")]
+    Text {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        error: Box<ChainError>,
     },
     /// The text is no chain.
     #[error("this is no chain of transformations: {0}")]
@@ -314,12 +322,13 @@ impl Chain {
     /// Reads a chain from a file.
     ///
     /// # Errors
-    /// [`ChainError::File`], and those of [`from_json`](Chain::from_json).
+    /// [`ChainError::File`], and [`ChainError::Text`] with those of [`from_json`](Chain::from_json).
     pub fn load(path: impl AsRef<Path>) -> Result<Self, ChainError> {
         let path = path.as_ref();
         let text = std::fs::read_to_string(path)
             .map_err(|error| ChainError::File { path: path.display().to_string(), error })?;
         Chain::from_json(&text)
+            .map_err(|error| ChainError::Text { path: path.display().to_string(), error: Box::new(error) })
     }
 
     /// Applies the steps to a program, with the transformations of a registry.
@@ -358,11 +367,8 @@ impl Chain {
                 };
                 let fuel = parameters.map_err(|error| {
                     let name = SIMPLIFY.to_owned();
-                    let error = ParameterError::Parameters {
-                        name,
-                        reason: error.to_string(),
-                        known: vec!["fuel".to_owned()],
-                    };
+                    let known = vec!["`fuel` (integer)".to_owned()];
+                    let error = ParameterError::Parameters { name, reason: error.to_string(), known };
                     step.failed(at, error.into())
                 })?;
                 return Ok(Action::Simplify(fuel.fuel));

@@ -3,7 +3,7 @@
 use sdfg::path::UnresolvedPath;
 use thiserror::Error;
 
-use super::{ParameterError, Refusal};
+use super::{Anchor, ParameterError, Refusal};
 
 /// Why a step of a pipeline was not taken. The program is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -19,14 +19,14 @@ pub enum TransformError {
         refusal: Box<Refusal>,
     },
     /// The pattern does not occur at this place.
-    #[error("{name} does not match at {at}: its pattern is {}{}", pattern.join(" -> "), else_at(others))]
+    #[error("{name} does not match{}: its pattern is {}{}", at_place(at), pattern.join(" -> "), else_at(others))]
     NoMatch {
         /// The transformation.
         name: &'static str,
         /// The names of the nodes of its pattern.
         pattern: Vec<&'static str>,
         /// The anchor.
-        at: String,
+        at: Anchor,
         /// Places at which it does, at most five.
         others: Vec<String>,
     },
@@ -41,12 +41,12 @@ pub enum TransformError {
         count: usize,
     },
     /// The pattern occurs several times at this place.
-    #[error("{name} matches several times at {at}: {}; name one, or more of its nodes", candidates.join("; "))]
+    #[error("{name} matches several times{}: {}; name one, or more of its nodes", at_place(at), candidates.join("; "))]
     Ambiguous {
         /// The transformation.
         name: &'static str,
         /// The anchor.
-        at: String,
+        at: Anchor,
         /// The matches, at most five.
         candidates: Vec<String>,
     },
@@ -81,6 +81,14 @@ pub enum TransformError {
         /// The errors of validation.
         reason: String,
     },
+}
+
+/// The place, unless it is any.
+fn at_place(at: &Anchor) -> String {
+    match at {
+        Anchor::Only | Anchor::Everywhere { .. } => String::new(),
+        Anchor::Paths(_) | Anchor::Number(_) => format!(" at {at}"),
+    }
 }
 
 fn else_at(others: &[String]) -> String {

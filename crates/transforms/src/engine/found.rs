@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sdfg::analysis::{
-    Liveness, ReachingDefinitions, ReachingSymbols, RegionGraph, ScopeTree, SymbolFacts, Uses,
+    Liveness, ReachingDefinitions, ReachingSymbols, RegionGraph, ScopeTree, SymbolFacts, Use, Uses,
 };
 use sdfg::ir::{BlockId, BlockKind, ContainerId, EdgeId, NodeId, NodeKind, RegionId, Sdfg, State, StateId};
 use sdfg::path::{ElementPath, ElementPlace, Target};
 use sdfg::symbolic::Assumptions;
+use sdfg::text::print_memlet;
 
 use super::shared_arguments::{SharedArguments, same_memory};
 use super::{Refusal, Tables, Transformation};
@@ -124,6 +125,30 @@ impl<'p> Site<'p> {
     /// Label of the node at a position.
     pub fn label(&self, at: usize) -> &'p str {
         &self.state().node(self.found.node(at)).label
+    }
+
+    /// Refuses a container for a use of it.
+    pub fn used(&self, container: ContainerId, by: Use) -> Refusal {
+        Refusal::Used { container: self.sdfg.container(container).name.clone(), by }
+    }
+
+    /// The path of a use of a container, and the memlet if it is one.
+    pub(super) fn place_of(&self, used: Use) -> String {
+        let target = match used {
+            Use::Access(state, node) | Use::Condition(state, node) => Target::Node(state, node),
+            Use::Memlet(state, edge) => Target::Edge(state, edge),
+            Use::Block(block) => Target::Block(block),
+            Use::Transition(id) => Target::Transition(id),
+        };
+        let place = ElementPlace { calls: self.found.calls.clone(), target };
+        let path = place.path(self.program).map_or_else(String::new, |path| format!("`{path}`"));
+        match used {
+            Use::Memlet(state, edge) => {
+                let memlet = &self.sdfg.state(state).edge(edge).memlet;
+                format!("{path} moves `{}`", print_memlet(self.sdfg, memlet))
+            }
+            Use::Access(..) | Use::Condition(..) | Use::Block(_) | Use::Transition(_) => path,
+        }
     }
 
     /// What is known of symbols in a scope of the state; `None` is outside of all scopes.

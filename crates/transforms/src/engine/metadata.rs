@@ -33,6 +33,17 @@ impl Metadata {
         let text = |line: &str| line.trim_start_matches('/').strip_prefix(' ').unwrap_or_default().to_owned();
         page.map(text).collect::<Vec<_>>().join("\n")
     }
+
+    /// The error of parameters that do not fit.
+    pub(super) fn misfit(&self, reason: &str) -> ParameterError {
+        let known =
+            self.parameters.iter().map(|parameter| format!("`{}` ({})", parameter.name, parameter.ty));
+        ParameterError::Parameters {
+            name: self.name.to_owned(),
+            reason: reason.to_owned(),
+            known: known.collect(),
+        }
+    }
 }
 
 /// Groups of transformations (paper, Table 4).
@@ -115,7 +126,7 @@ pub enum ParameterError {
         name: String,
         /// What is wrong.
         reason: String,
-        /// The parameters that it has.
+        /// The parameters that it has, with their types.
         known: Vec<String>,
     },
 }

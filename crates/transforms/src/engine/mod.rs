@@ -28,6 +28,7 @@ pub use page::{HEADINGS, Page, Section};
 pub use pipeline::{Application, Pipeline, apply, matches, matches_with};
 pub use refusal::Refusal;
 pub use registry::Registry;
+pub use shared_arguments::checked;
 pub use simplify::{Tally, fixed_point, simplify};
 pub use tables::Tables;
 pub use transformation::Transformation;

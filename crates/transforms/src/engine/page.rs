@@ -35,7 +35,7 @@ impl Page {
         let names = transformation.pattern().names();
         let pattern = if names.is_empty() { "an SDFG".to_owned() } else { names.join(" -> ") };
         let mut add = |title: &str, text: String| sections.push(Section { title: title.to_owned(), text });
-        add("Guarantee", format!("{}.", metadata.soundness.name()));
+        add("Guarantee", metadata.soundness.name().to_owned());
         add("Pattern", pattern);
         let described = metadata.parameters.iter().map(|parameter| {
             let default = parameter.default.map_or("required".to_owned(), |value| format!("default {value}"));

@@ -9,8 +9,8 @@ use super::chain::{Chain, ChainStep, SIMPLIFY};
 use super::found::holds;
 use super::shared_arguments::checked;
 use super::{
-    Anchor, Conditions, Evidence, Match, ParameterError, Refusal, Registry, Site, Step, Tables, Tally,
-    TransformError, Transformation, apply_under, fixed_point, places,
+    Anchor, Conditions, Evidence, Match, Refusal, Registry, Site, Step, Tables, Tally, TransformError,
+    Transformation, apply_under, fixed_point, places,
 };
 
 /// A program with the transformations that were applied to it.
@@ -168,9 +168,8 @@ impl Pipeline {
         let metadata = transformation.metadata();
         if let Some(required) = metadata.parameters.iter().find(|parameter| parameter.default.is_none()) {
             let reason =
-                format!("`{}` must be given, as `matches(program, &transformation)` has it", required.name);
-            let known = metadata.parameters.iter().map(|parameter| parameter.name.to_owned()).collect();
-            return Err(ParameterError::Parameters { name: metadata.name.to_owned(), reason, known }.into());
+                format!("`{}` is missing: give it to `matches(program, &transformation)`", required.name);
+            return Err(metadata.misfit(&reason).into());
         }
         Ok(matches(&self.program, &transformation))
     }
@@ -236,7 +235,7 @@ pub fn apply(
     let tables = Tables::new();
     let site = Site::of(program, found, &tables).filter(|site| holds(transformation, site));
     let site = site.ok_or_else(gone)?;
-    let evidence = checked(transformation, &site).map_err(refused)?;
+    let evidence = checked(transformation, &site).map_err(|refusal| refused(refusal.shown(&site)))?;
     let edited = edit(program, transformation, found).map_err(|error| refused(Refusal::Edit(error)))?;
     Ok(Application { name, at, changes: edited, evidence, conditions: Conditions::default() })
 }

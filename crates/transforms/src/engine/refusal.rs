@@ -1,8 +1,11 @@
 //! Reasons for which a transformation does not apply.
 
+use sdfg::analysis::Use;
 use sdfg::edit::EditError;
 use sdfg::symbolic::Symbol;
 use thiserror::Error;
+
+use super::Site;
 
 /// Why a transformation does not apply where its pattern matches. The program is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -14,6 +17,14 @@ pub enum Refusal {
         node: String,
         /// What is wrong with it.
         reason: String,
+    },
+    /// A container has another use. [`shown`](Refusal::shown) tells its place, which takes time in large programs.
+    #[error("`{container}` is used elsewhere, too")]
+    Used {
+        /// The container.
+        container: String,
+        /// The other use.
+        by: Use,
     },
     /// A container is used in more places.
     #[error("`{container}` is used elsewhere, too: {by}")]
@@ -76,6 +87,15 @@ impl Refusal {
     /// The structure around a node is another one.
     pub fn structure(node: impl Into<String>, reason: impl Into<String>) -> Self {
         Refusal::Structure { node: node.into(), reason: reason.into() }
+    }
+
+    /// The refusal as users see it: with the places that it is about.
+    #[must_use]
+    pub fn shown(self, site: &Site<'_>) -> Self {
+        match self {
+            Refusal::Used { container, by } => Refusal::UsedElsewhere { container, by: site.place_of(by) },
+            other => other,
+        }
     }
 
     /// A container is of another sort.

@@ -4,7 +4,7 @@ use sdfg::path::closest;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Metadata, ParameterError, Transformation};
+use super::{Metadata, Parameter, ParameterError, Transformation};
 use crate::rewrites;
 
 /// Makes a transformation from its parameters.
@@ -49,7 +49,7 @@ impl Registry {
         self.entries.iter().map(|(metadata, _)| *metadata)
     }
 
-    /// The transformation of a name with parameters, a JSON object or null.
+    /// The transformation of a name with parameters: a JSON object, or null for the defaults of all.
     ///
     /// # Errors
     /// If there is none of this name, or the parameters do not fit.
@@ -59,11 +59,13 @@ impl Registry {
             let closest = closest(name, self.all().map(|metadata| metadata.name)).map(str::to_owned);
             return Err(ParameterError::NoTransformation { name: name.to_owned(), closest });
         };
-        make(parameters).map_err(|error| ParameterError::Parameters {
-            name: name.to_owned(),
-            reason: error.to_string(),
-            known: metadata.parameters.iter().map(|parameter| parameter.name.to_owned()).collect(),
-        })
+        let is_missing = |parameter: &&Parameter| {
+            parameter.default.is_none() && !parameters.is_null() && parameters.get(parameter.name).is_none()
+        };
+        if let Some(missing) = metadata.parameters.iter().find(is_missing) {
+            return Err(metadata.misfit(&format!("`{}` is missing", missing.name)));
+        }
+        make(parameters).map_err(|error| metadata.misfit(&error.to_string()))
     }
 
     /// Every transformation with its default parameters, by name.

@@ -24,7 +24,10 @@ pub(super) struct SharedArguments {
 }
 
 /// The check of a transformation, where names of containers tell memory apart.
-pub(super) fn checked(transformation: &dyn Transformation, site: &Site<'_>) -> Result<Evidence, Refusal> {
+///
+/// # Errors
+/// The reason for which the transformation does not apply.
+pub fn checked(transformation: &dyn Transformation, site: &Site<'_>) -> Result<Evidence, Refusal> {
     if transformation.tells_containers_apart()
         && let Some([one, written]) = &site.shared_arguments().conflict
     {

@@ -4,19 +4,19 @@ use std::collections::BTreeSet;
 
 use sdfg::analysis::symbols::bound_symbols;
 use sdfg::edit::{EditError, Editor};
-use sdfg::ir::{ContainerId, ContainerKind, EdgeId, Layout, Lifetime, Map, NodeId, NodeKind, State};
+use sdfg::ir::{ContainerId, ContainerKind, EdgeId, Layout, Lifetime, Map, NodeId, NodeKind};
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::{Expr, Sign, Symbol};
 use serde::{Deserialize, Serialize};
 
-use super::map_fusion::{private_transient, touched};
+use super::map_pair::{MapPair, touched};
 use super::relayout::sees_strides;
 use super::{Size, anchored, described, nested_maps};
 use crate::engine::{
     Claim, Evidence, Group, Match, Metadata, Parameter, Refusal, Site, Soundness, Transformation,
 };
 use crate::loops::{accesses_of_state, plain_state};
-use crate::pattern::{NodeClass, Pattern};
+use crate::pattern::Pattern;
 
 /// Tiles two maps together, of which the second reads from a transient what the first writes. The transient
 /// shrinks to what a tile of the second map reads.
@@ -159,35 +159,16 @@ struct Tiled {
     read: (i64, i64),
 }
 
-/// The nodes of a match.
-struct Pair<'p> {
-    entries: [NodeId; 2],
-    maps: [&'p Map; 2],
-    between: NodeId,
-    container: ContainerId,
-}
-
-impl<'p> Pair<'p> {
-    fn of(state: &'p State, (exit, between, second): (NodeId, NodeId, NodeId)) -> Result<Self, Refusal> {
-        let refuse = |node: NodeId, reason: &str| Refusal::structure(&state.node(node).label, reason);
-        let first = state.node(exit).kind.exit_of().ok_or_else(|| refuse(exit, "is the exit of no map"))?;
-        let container = state.node(between).kind.container();
-        let container = container.ok_or_else(|| refuse(between, "is no access node"))?;
-        match (&state.node(first).kind, &state.node(second).kind) {
-            (NodeKind::MapEntry(one), NodeKind::MapEntry(other)) => {
-                Ok(Pair { entries: [first, second], maps: [one, other], between, container })
-            }
-            _ => Err(refuse(second, "is no map")),
-        }
-    }
-
+impl MapPair<'_> {
     /// The dimensions to tile, by the indices of reads and writes.
     fn tiled(&self, sizes: &[Size], accesses: &[(bool, Subset)]) -> Result<Vec<Tiled>, Refusal> {
         let wrong = |reason| Refusal::Parameter { parameter: "tile_sizes", reason };
         let [first, second] = self.maps;
         if sizes.len() > second.params.len() {
             let (sizes, count) = (sizes.len(), second.params.len());
-            return Err(wrong(format!("there are {sizes} sizes, and the second map has {count} dimensions")));
+            return Err(wrong(format!(
+                "there are more sizes ({sizes}) than dimensions of the second map ({count})"
+            )));
         }
         let mut tiled: Vec<Tiled> = Vec::new();
         for (reader, Size(size)) in sizes.iter().enumerate().filter(|(_, size)| !size.0.is_zero()) {
@@ -226,7 +207,7 @@ impl<'p> Pair<'p> {
     }
 
     /// Ranges that tiles can cut.
-    fn check_ranges(&self, site: &Site<'_>, tiled: &[Tiled]) -> Result<(), Refusal> {
+    fn check_tiled_ranges(&self, site: &Site<'_>, tiled: &[Tiled]) -> Result<(), Refusal> {
         let bound: Vec<Symbol> =
             self.entries.iter().flat_map(|entry| bound_symbols(site.state(), *entry)).collect();
         if bound.len() > self.maps[0].params.len() + self.maps[1].params.len() {
@@ -311,26 +292,16 @@ impl Transformation for BufferTiling {
     described!(METADATA);
 
     fn pattern(&self) -> Pattern {
-        Pattern::path([
-            ("first", NodeClass::MapExit),
-            ("between", NodeClass::Access),
-            ("second", NodeClass::MapEntry),
-        ])
+        MapPair::pattern()
     }
 
     fn check(&self, site: &Site<'_>) -> Result<Evidence, Refusal> {
-        let (state, nodes) = (site.state(), (site.found.node(0), site.found.node(1), site.found.node(2)));
-        let pair = Pair::of(state, nodes)?;
+        let state = site.state();
+        let pair = MapPair::of(state, site.found)?;
         let name = &site.sdfg.container(pair.container).name;
-        private_transient(site, pair.container, pair.between)?;
+        pair.alone(site)?;
         if !matches!(site.sdfg.container(pair.container).kind, ContainerKind::Array(_)) {
             return Err(Refusal::container(name, "is no array"));
-        }
-        if state.in_edges(pair.between).len() != 1
-            || state.each_out_edge(pair.between).any(|(_, edge)| edge.dst != pair.entries[1])
-        {
-            let by = "another node".to_owned();
-            return Err(Refusal::UsedElsewhere { container: name.clone(), by });
         }
         plain_state(site.sdfg, site.found.state())?;
         let accesses = accesses_of_state(site.sdfg, site.found.state());
@@ -342,7 +313,7 @@ impl Transformation for BufferTiling {
             }
         }
         let tiled = pair.tiled(&self.tile_sizes, &leaves(site.sdfg, site.found.state(), pair.container))?;
-        pair.check_ranges(site, &tiled)?;
+        pair.check_tiled_ranges(site, &tiled)?;
         pair.check_first(site)?;
         nested_maps::no_declared_memlets(site, &pair.entries)?;
         let mut evidence = Evidence::default();
@@ -355,12 +326,12 @@ impl Transformation for BufferTiling {
 
     fn apply(&self, editor: &mut Editor<'_>, found: &Match) -> Result<(), EditError> {
         let state = found.state();
-        let nodes = (found.node(0), found.node(1), found.node(2));
-        let pair = Pair::of(editor.state(state)?, nodes).map_err(|_| EditError::NoNode(nodes.0))?;
+        let between = found.node(1);
+        let pair = MapPair::of(editor.state(state)?, found).map_err(|_| EditError::NoNode(between))?;
         let (container, [first, second]) = (pair.container, pair.entries);
         let [mut writing, mut reading] = pair.maps.map(Clone::clone);
         let tiled = pair.tiled(&self.tile_sizes, &leaves(editor.sdfg(), state, container));
-        let tiled = tiled.map_err(|_| EditError::NoNode(nodes.1))?;
+        let tiled = tiled.map_err(|_| EditError::NoNode(between))?;
         let (mut params, mut ranges) = (Vec::new(), Vec::new());
         let mut shape = editor.sdfg().container(container).shape().to_vec();
         let mut moved = vec![Expr::zero(); shape.len()];
@@ -405,7 +376,7 @@ impl Transformation for BufferTiling {
         for (entry, map) in [(first, writing), (second, reading)] {
             editor.replace_node(state, entry, NodeKind::MapEntry(map))?;
         }
-        editor.wrap_in_map(state, &BTreeSet::from([first, nodes.1, second]), &tiles, outer)?;
+        editor.wrap_in_map(state, &BTreeSet::from([first, between, second]), &tiles, outer)?;
         editor.change_container(container, |found| {
             found.kind = ContainerKind::Array(Layout::packed(shape));
             found.lifetime = Lifetime::Scope;

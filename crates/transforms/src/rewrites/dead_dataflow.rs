@@ -139,10 +139,7 @@ impl Transformation for DeadDataflowElimination {
                 Use::Condition(..) | Use::Block(_) | Use::Transition(_) => true,
             };
             if is_read {
-                return Err(Refusal::UsedElsewhere {
-                    container: name.to_owned(),
-                    by: "it is read".to_owned(),
-                });
+                return Err(site.used(id, *used));
             }
         }
         let out = dead.iter().flat_map(|node| state.each_out_edge(*node));

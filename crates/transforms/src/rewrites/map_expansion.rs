@@ -11,7 +11,7 @@ use super::{anchored, described, nested_maps};
 use crate::engine::{Evidence, Group, Match, Metadata, Parameter, Refusal, Site, Soundness, Transformation};
 use crate::pattern::{NodeClass, Pattern};
 
-/// Splits a map into an outer one over its first `outer` parameters and an inner one over the others.
+/// Splits a map into an outer one over its first `dimensions` parameters and an inner one over the others.
 ///
 /// The outer map keeps label and schedule. `MapCollapse` is the reverse.
 ///

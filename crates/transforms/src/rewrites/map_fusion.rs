@@ -4,18 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::analysis::callbacks::scope_calls_back;
 use sdfg::analysis::symbols::bound_symbols;
-use sdfg::analysis::{ScopeTree, Use, consumed_by};
+use sdfg::analysis::{ScopeTree, consumed_by};
 use sdfg::edit::{EditError, Editor};
-use sdfg::ir::{
-    Access, ContainerId, ContainerKind, EdgeId, Flow, Lifetime, Map, Memlet, NodeId, NodeKind, State, Volume,
-};
+use sdfg::ir::{Access, ContainerKind, EdgeId, Flow, Lifetime, Map, Memlet, NodeKind, Volume};
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::{Assumptions, Expr, Sign, Symbol};
 use serde::{Deserialize, Serialize};
 
+use super::map_pair::{MapPair, touched};
 use super::{anchored, described, nested_maps};
 use crate::engine::{Claim, Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
-use crate::pattern::{NodeClass, Pattern};
+use crate::pattern::Pattern;
 
 /// Joins two maps of the same range, of which the second reads from a transient what the first writes. The
 /// transient becomes a scalar of the iteration.
@@ -135,21 +134,17 @@ impl Transformation for MapFusion {
     described!(METADATA);
 
     fn pattern(&self) -> Pattern {
-        Pattern::path([
-            ("first", NodeClass::MapExit),
-            ("between", NodeClass::Access),
-            ("second", NodeClass::MapEntry),
-        ])
+        MapPair::pattern()
     }
 
     fn check(&self, site: &Site<'_>) -> Result<Evidence, Refusal> {
-        let pair = Pair::of(site)?;
+        let pair = MapPair::of(site.state(), site.found)?;
         let mut evidence = Evidence::default();
-        pair.check_ranges(site, &mut evidence)?;
+        pair.check_same_ranges(site, &mut evidence)?;
         pair.check_callbacks(site)?;
         pair.check_transient(site, &mut evidence)?;
         pair.check_others(site)?;
-        nested_maps::no_declared_memlets(site, &[pair.entry, pair.second])?;
+        nested_maps::no_declared_memlets(site, &pair.entries)?;
         Ok(evidence)
     }
 
@@ -229,39 +224,11 @@ fn renaming(from: &Map, to: &Map) -> BTreeMap<Symbol, Expr> {
     pairs.map(|(old, new)| (old.clone(), Expr::symbol(new.clone()))).collect()
 }
 
-/// The nodes of a match.
-struct Pair {
-    entry: NodeId,
-    exit: NodeId,
-    between: NodeId,
-    second: NodeId,
-    container: ContainerId,
-}
-
-impl Pair {
-    fn of(site: &Site<'_>) -> Result<Self, Refusal> {
-        let (state, exit, between) = (site.state(), site.found.node(0), site.found.node(1));
-        let entry = state.node(exit).kind.exit_of();
-        let container = state.node(between).kind.container();
-        match (entry, container) {
-            (Some(entry), Some(container)) => {
-                Ok(Pair { entry, exit, between, second: site.found.node(2), container })
-            }
-            _ => Err(Refusal::structure(site.label(0), "is the exit of no map")),
-        }
-    }
-
-    fn maps<'p>(&self, site: &Site<'p>) -> Result<(&'p Map, &'p Map), Refusal> {
-        match (&site.state().node(self.entry).kind, &site.state().node(self.second).kind) {
-            (NodeKind::MapEntry(first), NodeKind::MapEntry(second)) => Ok((first, second)),
-            _ => Err(Refusal::structure(site.label(0), "is the exit of no map")),
-        }
-    }
-
+impl<'p> MapPair<'p> {
     /// The calls of the first map come before those of the second one.
     fn check_callbacks(&self, site: &Site<'_>) -> Result<(), Refusal> {
         let tree = ScopeTree::of(site.state());
-        if [self.entry, self.second].into_iter().all(|entry| scope_calls_back(site.state(), &tree, entry)) {
+        if self.entries.into_iter().all(|entry| scope_calls_back(site.state(), &tree, entry)) {
             return Err(Refusal::structure(
                 site.label(2),
                 "calls functions of the caller, as the first map does",
@@ -271,8 +238,8 @@ impl Pair {
     }
 
     /// Both maps have the same ranges, in names of the first.
-    fn check_ranges(&self, site: &Site<'_>, evidence: &mut Evidence) -> Result<(), Refusal> {
-        let (first, second) = self.maps(site)?;
+    fn check_same_ranges(&self, site: &Site<'_>, evidence: &mut Evidence) -> Result<(), Refusal> {
+        let [first, second] = self.maps;
         let different = |reason: &str| Refusal::structure(site.label(2), reason);
         if first.params.len() != second.params.len() {
             return Err(different("has another number of dimensions"));
@@ -281,14 +248,14 @@ impl Pair {
             return Err(different("has another schedule"));
         }
         let renamed = second.ranges.substitute(&renaming(second, first));
-        let known = || site.known_in(site.scopes().scope_of(self.entry));
+        let known = || site.known_in(site.scopes().scope_of(self.entries[0]));
         if !are_equal((&renamed, &first.ranges), site.label(2), &known, evidence) {
             return Err(different(&format!(
                 "has the range [{}], and the first map [{}]",
                 second.ranges, first.ranges
             )));
         }
-        for entry in [self.entry, self.second] {
+        for entry in self.entries {
             if bound_symbols(site.state(), entry).len() > first.params.len() {
                 return Err(Refusal::structure(&site.state().node(entry).label, "gets symbols from data"));
             }
@@ -296,7 +263,7 @@ impl Pair {
         // Symbols of that name inside of the second map would be taken for the parameters.
         let outer: BTreeSet<&Symbol> =
             first.params.iter().filter(|param| !second.params.contains(param)).collect();
-        let inside = sdfg::analysis::symbols::free_symbols_in_scope(site.state(), Some(self.second));
+        let inside = sdfg::analysis::symbols::free_symbols_in_scope(site.state(), Some(self.entries[1]));
         if let Some(symbol) = outer.into_iter().find(|symbol| inside.contains(*symbol)) {
             return Err(different(&format!("uses the symbol `{symbol}`, a parameter of the first map")));
         }
@@ -304,25 +271,20 @@ impl Pair {
     }
 
     /// Nothing but the two maps uses the transient, and iterations read the element that they wrote.
-    fn check_transient(&self, site: &Site<'_>, evidence: &mut Evidence) -> Result<(), Refusal> {
+    fn check_transient(&self, site: &Site<'p>, evidence: &mut Evidence) -> Result<(), Refusal> {
+        let into = self.alone(site)?;
         let state = site.state();
-        private_transient(site, self.container, self.between)?;
         let name = site.sdfg.container(self.container).name.as_str();
-        let elsewhere = |by: &str| Refusal::UsedElsewhere { container: name.to_owned(), by: by.to_owned() };
         evidence.note(name, Claim::NoOtherUse);
-        let into = state.in_edges(self.between);
-        let out = state.out_edges(self.between);
-        if into.len() != 1 || out.iter().any(|edge| state.edge(*edge).dst != self.second) {
-            return Err(elsewhere("another node"));
-        }
-        let written = self.written(site, into[0])?;
-        let (first, second) = self.maps(site)?;
+        let written = self.written(site, into)?;
+        let [first, second] = self.maps;
         let names = renaming(second, first);
-        for edge in out {
+        for edge in state.out_edges(self.between) {
             let Some(port) = state.edge(edge).in_port() else {
-                return Err(elsewhere("the range of the second map"));
+                let by = "the range of the second map".to_owned();
+                return Err(Refusal::UsedElsewhere { container: name.to_owned(), by });
             };
-            for inner in state.edges_at(self.second, sdfg::ir::Port::Out(port)) {
+            for inner in state.edges_at(self.entries[1], sdfg::ir::Port::Out(port)) {
                 let content = state.edge(*inner);
                 let Flow::Read(read) = &content.memlet.flow else {
                     return Err(Refusal::structure(
@@ -337,12 +299,12 @@ impl Pair {
                     ));
                 }
                 let renamed = read.subset().substitute(&names);
-                let known = || site.known_in(Some(self.entry));
+                let known = || site.known_in(Some(self.entries[0]));
                 if !are_equal((&renamed, written.subset()), name, &known, evidence) {
                     return Err(Refusal::Conflict {
                         container: name.to_owned(),
-                        first: format!("the write [{}]", written.subset()),
-                        second: format!("the read [{}]", read.subset()),
+                        first: format!("the write {name}[{}]", written.subset()),
+                        second: format!("the read {name}[{}]", read.subset()),
                         reason: "are different elements",
                     });
                 }
@@ -353,7 +315,7 @@ impl Pair {
     }
 
     /// The element that an iteration of the first map writes.
-    fn written<'p>(&self, site: &Site<'p>, outside: EdgeId) -> Result<&'p Access, Refusal> {
+    fn written(&self, site: &Site<'p>, outside: EdgeId) -> Result<&'p Access, Refusal> {
         let state = site.state();
         let refuse = |reason: &str| Refusal::structure(site.label(0), reason.to_owned());
         let Some(port) = state.edge(outside).out_port() else {
@@ -376,7 +338,7 @@ impl Pair {
     /// The maps share no other container that one of them writes, and no views or streams.
     fn check_others(&self, site: &Site<'_>) -> Result<(), Refusal> {
         let state = site.state();
-        let [first, second] = [self.entry, self.second].map(|entry| touched(site, state, entry));
+        let [first, second] = self.entries.map(|entry| touched(site, state, entry));
         for (container, is_written) in &first {
             let found = site.sdfg.container(*container);
             if *container == self.container {
@@ -402,54 +364,9 @@ impl Pair {
     }
 }
 
-/// Refuses a container that is no transient array or scalar of this execution of the state, or that has another access node than
-/// one of the match.
-pub(super) fn private_transient(site: &Site<'_>, id: ContainerId, node: NodeId) -> Result<(), Refusal> {
-    let container = site.sdfg.container(id);
-    let name = container.name.as_str();
-    let is_plain = matches!(container.kind, ContainerKind::Array(_) | ContainerKind::Scalar);
-    if container.is_argument() || container.constant.is_some() || !is_plain {
-        return Err(Refusal::container(name, "is no transient array"));
-    }
-    if !matches!(container.lifetime, Lifetime::Scope | Lifetime::State | Lifetime::Sdfg) {
-        return Err(Refusal::container(name, "outlives the program"));
-    }
-    let elsewhere = |by: &str| Refusal::UsedElsewhere { container: name.to_owned(), by: by.to_owned() };
-    for used in site.uses().of(id) {
-        match *used {
-            Use::Access(of, other) if (of, other) == (site.found.state(), node) => {}
-            Use::Memlet(of, _) if of == site.found.state() => {}
-            Use::Access(..) => return Err(elsewhere("another access node")),
-            Use::Memlet(..) => return Err(elsewhere("a memlet of another state")),
-            Use::Condition(..) | Use::Block(_) | Use::Transition(_) => {
-                return Err(elsewhere("a condition or an assignment"));
-            }
-        }
-    }
-    Ok(())
-}
-
 /// Whether a memlet moves exactly one element.
 fn is_one_element(memlet: &Memlet, access: &Access) -> bool {
     !access.is_queue()
         && access.subset().is_element()
         && matches!(&memlet.volume, Volume::Exact(volume) if volume.is_one())
-}
-
-/// Containers that a scope touches, and whether it writes them.
-pub(super) fn touched(site: &Site<'_>, state: &State, entry: NodeId) -> BTreeMap<ContainerId, bool> {
-    let mut found = BTreeMap::new();
-    for edge in site.edges_within(entry) {
-        let content = state.edge(edge);
-        for access in content.memlet.accesses() {
-            let writes = content.memlet.write_access().is_some_and(|to| to.container == access.container);
-            *found.entry(access.container).or_insert(false) |= writes;
-        }
-    }
-    for node in site.nodes_within(entry) {
-        if let Some(container) = state.node(node).kind.container() {
-            found.entry(container).or_insert(false);
-        }
-    }
-    found
 }

@@ -11,7 +11,7 @@ use sdfg::symbolic::Expr;
 use serde::{Deserialize, Serialize};
 
 use super::fill::Fill;
-use super::map_fusion::private_transient;
+use super::map_pair::private_transient;
 use super::sole_write::SoleWrite;
 use super::{anchored, described, nested_maps};
 use crate::engine::{Claim, Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};

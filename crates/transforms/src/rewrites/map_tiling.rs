@@ -172,7 +172,9 @@ impl MapTiling {
         let sizes = self.tile_sizes.len().max(self.parts.len());
         if sizes > map.params.len() {
             let count = map.params.len();
-            return Err(wrong(format!("there are {sizes} sizes, and the map has {count} dimensions")));
+            return Err(wrong(format!(
+                "there are more sizes ({sizes}) than dimensions of the map ({count})"
+            )));
         }
         let mut tiled = Vec::new();
         for at in 0..sizes {

@@ -27,6 +27,7 @@ mod map_expansion;
 mod map_fission;
 mod map_fusion;
 mod map_interchange;
+mod map_pair;
 mod map_reduce_fusion;
 mod map_schedule;
 mod map_split;

@@ -136,8 +136,10 @@ impl Transformation for RedundantArray {
         };
         // All memlets of the transient in this state belong to its only access node.
         let is_alias = |edge: EdgeId| matches!(state.edge(edge).memlet.flow, Flow::Bind(_));
-        if uses.of(from).iter().any(|used| others(*used, &|edge| !is_alias(edge), from_node)) {
-            return Err(elsewhere(source));
+        if let Some(used) =
+            uses.of(from).iter().find(|used| others(**used, &|edge| !is_alias(edge), from_node))
+        {
+            return Err(site.used(from, *used));
         }
         evidence.note(&source.name, Claim::NoOtherUse);
         let is_condition = |used: Use| matches!(used, Use::Condition(..));

@@ -121,11 +121,8 @@ impl Transformation for RedundantReadSlice {
             Use::Memlet(state, _) => slice.is_copy && state != here,
             Use::Condition(..) | Use::Block(_) | Use::Transition(_) => true,
         };
-        if site.uses().of(slice.id).iter().any(used) {
-            return Err(Refusal::UsedElsewhere {
-                container: container.name.clone(),
-                by: "another node, condition or assignment".to_owned(),
-            });
+        if let Some(other) = site.uses().of(slice.id).iter().find(|found| used(found)) {
+            return Err(site.used(slice.id, *other));
         }
         self.readers(site, &slice)?;
         if slice.is_copy {

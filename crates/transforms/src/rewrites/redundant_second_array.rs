@@ -2,7 +2,7 @@
 
 use sdfg::analysis::Use;
 use sdfg::edit::{EditError, Editor};
-use sdfg::ir::{Container, EdgeId, Flow};
+use sdfg::ir::{EdgeId, Flow};
 use serde::{Deserialize, Serialize};
 
 use super::redundant_array::{alike, whole_copy};
@@ -116,17 +116,13 @@ impl Transformation for RedundantSecondArray {
         }
         let is_alias = |edge: EdgeId| matches!(state.edge(edge).memlet.flow, Flow::Bind(_));
         let uses = site.uses();
-        let elsewhere = |container: &Container| Refusal::UsedElsewhere {
-            container: container.name.clone(),
-            by: "another node, view, condition or assignment".to_owned(),
-        };
         let is_other = |used: Use, node| match used {
             Use::Access(state, other) => (state, other) != (site.found.state(), node),
             Use::Memlet(state, edge) => state != site.found.state() || is_alias(edge),
             Use::Condition(..) | Use::Block(_) | Use::Transition(_) => true,
         };
-        if uses.of(to).iter().any(|used| is_other(*used, to_node)) {
-            return Err(elsewhere(target));
+        if let Some(used) = uses.of(to).iter().find(|used| is_other(**used, to_node)) {
+            return Err(site.used(to, *used));
         }
         touched_once(site, from, from_node, &is_alias)?;
         let binds = |used: &Use| match *used {
@@ -181,9 +177,5 @@ fn touched_once(
         Use::Memlet(_, edge) => is_alias(edge),
         Use::Condition(..) | Use::Block(_) | Use::Transition(_) => true,
     };
-    if uses.in_state(from, id).any(is_other) {
-        let container = site.sdfg.container(from).name.clone();
-        return Err(Refusal::UsedElsewhere { container, by: "another node of the state".to_owned() });
-    }
-    Ok(())
+    uses.in_state(from, id).find(|used| is_other(*used)).map_or(Ok(()), |used| Err(site.used(from, used)))
 }

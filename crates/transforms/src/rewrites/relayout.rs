@@ -265,8 +265,7 @@ impl Relayout {
                 Use::Memlet(state, edge) => (site.sdfg.state(state), edge),
                 Use::Access(..) => continue,
                 Use::Condition(..) | Use::Block(_) | Use::Transition(_) => {
-                    let by = "a condition or an assignment".to_owned();
-                    return Err(Refusal::UsedElsewhere { container: name.clone(), by });
+                    return Err(site.used(id, *used));
                 }
             };
             let found = state.edge(edge);

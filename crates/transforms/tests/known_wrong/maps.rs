@@ -21,7 +21,7 @@ fn issue_1539_a_transient_that_another_state_reads_stays() {
     let later = "  state later {\n access T\n access A\n T -> A\n }\n}";
     let read = format!("{}{later}", text.trim_end().trim_end_matches('}'));
     let reason = refuses_rightly(&read, &MapFusion::default());
-    assert!(reason.contains("`T` is used elsewhere, too: another access node"), "{reason}");
+    assert!(reason.contains("`T` is used elsewhere, too: `shifted/later/T`"), "{reason}");
 }
 
 #[test]

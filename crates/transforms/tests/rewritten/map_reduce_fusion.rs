@@ -85,7 +85,7 @@ fn the_transient_is_used_by_nothing_else() {
     let fusion = MapReduceFusion::default();
     let more = "  state u {\n    access T\n    access C\n    T -> C\n  }";
     let again = program(ALL, "i, j", "reduce r wcr(sum) axes(1)", "0:N, 0:N", "0:N", more);
-    assert!(refuses_rightly(&again, &fusion).contains("another access node"));
+    assert!(refuses_rightly(&again, &fusion).contains("elsewhere, too: `p/u/T`"));
     let argument = program(ALL, "i, j", "reduce r wcr(sum) axes(1)", "0:N, 0:N", "0:N", "")
         .replace("transient array T", "array T");
     assert!(refuses_rightly(&argument, &fusion).contains("no transient"));
