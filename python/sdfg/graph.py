@@ -55,7 +55,8 @@ class Graph:
     def apply(self, transformation, *, at=(), everywhere=False, limit=None, assume=(), guard=False, verify=False, **parameters):
         """Applies a transformation at one place: `at` is a path of the match, or several in the order of its pattern.
 
-        With `everywhere`, it applies at every match, again until there is none, or `limit` times.
+        With `everywhere`, it applies at every match, again until there is none, or `limit` times. Without it, `limit` is a
+        parameter of the transformation, as `LoopUnroll` has one.
 
         `assume` is a comparison of symbols that the check takes for granted, or several, as `"N >= 2"`. With `guard`, the program tests
         them at run time, and runs the original code where one does not hold. The other arguments are the parameters of the
@@ -63,8 +64,12 @@ class Graph:
         after. Gives the graph, so that calls can follow each other.
         """
         paths = [at] if isinstance(at, str) else at
+        if not (isinstance(paths, (list, tuple)) and all(isinstance(path, str) for path in paths)):
+            raise TypeError("at is a path, or a list of paths in the order of the pattern")
         assumed = [assume] if isinstance(assume, str) else assume
         options = [*(f"--at={path}" for path in paths), *(f"--assume={text}" for text in assumed)]
+        if limit is not None and not everywhere:
+            parameters["limit"], limit = limit, None
         options += [*["--everywhere"] * bool(everywhere), *([] if limit is None else [f"--limit={limit}"])]
         options += [*["--guard"] * bool(guard), *["--verify"] * bool(verify), *_options(parameters)]
         return self._recorded(["transform", *options], [transformation])
@@ -77,7 +82,11 @@ class Graph:
     def replay(self, chain, *, verify=False):
         """Applies the steps of a chain: the path of a file, or what `chain` gives."""
         if isinstance(chain, (str, os.PathLike)):
-            chain = json.loads(pathlib.Path(chain).read_text(encoding="utf-8"))
+            text = pathlib.Path(chain).read_text(encoding="utf-8")
+            try:
+                chain = json.loads(text)
+            except ValueError as error:
+                raise TransformError(f"{os.fspath(chain)}: this is no chain of transformations: {error}") from None
         with tempfile.TemporaryDirectory(prefix="sdfg-") as folder:
             path = os.path.join(folder, "chain.json")
             pathlib.Path(path).write_text(json.dumps(chain), encoding="utf-8")
@@ -149,7 +158,17 @@ def transformations():
 
 
 def _options(parameters):
-    return [f"--param={name}={json.dumps(value)}" for name, value in parameters.items()]
+    return [f"--param={name}={_json(name, value)}" for name, value in parameters.items()]
+
+
+def _json(name, value):
+    # Numbers and arrays of NumPy are numbers and lists.
+    def plain(other):
+        if not hasattr(other, "tolist"):
+            raise TypeError(f"the parameter `{name}` is made of numbers, words and lists, not of {type(other).__name__}")
+        return other.tolist()
+
+    return json.dumps(value, default=plain)
 
 
 def _run(arguments, text, error):

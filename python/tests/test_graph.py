@@ -100,6 +100,24 @@ class Graphs(unittest.TestCase):
         self.assertEqual(str(sdfg.open(TWO_MAPS).replay(graph.chain)), str(graph))
         self.assertIn("MapTiling", sdfg.transformations())
 
+    def test_parameters_have_the_names_of_the_metadata(self):
+        graph = sdfg.open(TWO_MAPS.replace("i = 0:N]", "i = 0:3]"))
+        with self.assertRaisesRegex(sdfg.TransformError, "parameter `limit`"):
+            graph.apply("MapUnroll", at="add", limit=2)
+        graph.apply("MapUnroll", at="add", limit=3)
+        self.assertEqual(graph.chain["steps"][0]["parameters"], {"limit": 3})
+        graph.apply("MapTiling", at="scale", tile_sizes=numpy.array([4]))
+        with self.assertRaisesRegex(TypeError, "`tile_sizes` is made of numbers, words and lists, not of set"):
+            graph.apply("MapTiling", at="scale", tile_sizes={4})
+        with self.assertRaisesRegex(TypeError, "at is a path, or a list of paths"):
+            graph.apply("MapTiling", at=3)
+        with tempfile.TemporaryDirectory() as folder:
+            chain = os.path.join(folder, "p.json")
+            with open(chain, "w", encoding="utf-8") as file:
+                file.write("no chain")
+            with self.assertRaisesRegex(sdfg.TransformError, "p.json: this is no chain"):
+                graph.replay(chain)
+
     def test_refusals_change_nothing(self):
         graph = sdfg.open(TWO_MAPS)
         for arguments, message in [
