@@ -66,7 +66,10 @@ impl Examination<'_> {
         (self.reached)(Stage::Read);
         let bytes = match std::fs::read(graph) {
             Ok(bytes) => bytes,
-            Err(error) => return self.fails(Stage::Read, error),
+            Err(error) => {
+                let message = format!("the file cannot be read: {error}");
+                return self.meets(Obstacle::new(Stage::Read, Verdict::Untested, message));
+            }
         };
         let options =
             sdfg_dace::Options { allow_external: effort.allow_external, ..sdfg_dace::Options::default() };

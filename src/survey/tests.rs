@@ -48,7 +48,9 @@ fn folders_without_graphs_are_refused_and_unreadable_files_are_told() {
     let names: Vec<&str> = found.iter().map(|graph| graph.name.as_str()).collect();
     assert_eq!(names, ["a/b.sdfg/first.sdfg", "broken.sdfgz", "dangling.sdfg", "second.sdfg"]);
     assert_eq!(found[3].same_as.as_deref(), Some("a/b.sdfg/first.sdfg"));
-    for (graph, told) in [(0, "`type` is missing"), (1, "no JSON"), (2, "No such file")] {
+    for (graph, told) in
+        [(0, "`type` is missing"), (1, "no JSON"), (2, "the file cannot be read: No such file")]
+    {
         let effort = Effort { interpret: false, allow_external: false };
         let (obstacles, _) = examine(&found[graph].path, effort, &mut |_| {});
         assert!(obstacles[0].message.contains(told), "{obstacles:?}");
