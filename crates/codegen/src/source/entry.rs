@@ -44,7 +44,7 @@ impl Program<'_> {
         }
         for id in self.plan.persistent_buffers() {
             let name = self.names.buffer(id);
-            text.push_str(&format!("    void *{name};\n    int64_t {name}_bytes;\n"));
+            text.push_str(&format!("    void *{name};\n    int64_t sdfg_{name}_bytes;\n"));
         }
         text.push_str(&self.callback_fields());
         text.push_str(&format!("}} {name}_t;\n\ntypedef struct {name}_config {{\n    size_t size;\n    int32_t num_threads;\n}} {name}_config;\n"));
@@ -352,7 +352,7 @@ impl Program<'_> {
         let allocate = self.allocate_helper();
         f.line(format!("const size_t {size} = {bytes};"));
         f.fail_if(
-            &format!("handle->{name} != NULL && handle->{name}_bytes != (int64_t){size}"),
+            &format!("handle->{name} != NULL && handle->sdfg_{name}_bytes != (int64_t){size}"),
             Status::InvalidArgument,
             &format!(
                 "the size of persistent `{}` differs from that of the run before: use a handle for each size",
@@ -360,7 +360,7 @@ impl Program<'_> {
             ),
         )?;
         f.block(format!("if (handle->{name} == NULL)"), |f| {
-            f.line(format!("handle->{name}_bytes = (int64_t){size};"));
+            f.line(format!("handle->sdfg_{name}_bytes = (int64_t){size};"));
             if self.is_stream(id) {
                 f.open_stream(id, name)?;
                 f.line(format!("handle->{name} = {name};"));

@@ -25,9 +25,12 @@ const OF_HEADERS: [&str; 12] = [
     "linux",
 ];
 
-/// Names that generated functions use themselves.
-const OF_FUNCTIONS: [&str; 11] = [
+/// Names that generated functions and the handle use themselves.
+const OF_FUNCTIONS: [&str; 14] = [
     "handle",
+    "error",
+    "arena",
+    "arena_bytes",
     "status",
     "thread",
     "threads",
