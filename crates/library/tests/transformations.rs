@@ -290,10 +290,65 @@ fn other_sums_are_not_lifted() {
     is_refused(&product(all, ["b, i, N - 1 - k", "b, k, j", "b, i, j"], "y = x * z"), "no parameter");
     let triangle = product("b = 0:N, i = 0:N, j = 0:N, k = 0:i", plain, "y = x * z");
     assert!(refuses_rightly(&triangle, &lift).contains("depends on `i`"));
-    let steps = product("b = 0:N, i = 0:N, j = 0:N, k = N - 1:-1:-1", plain, "y = x * z");
-    is_refused(&steps, "with steps");
+    for range in ["N - 1:-1:-1", "0:N:2"] {
+        let steps = product(&format!("b = 0:N, i = 0:N, j = 0:N, k = {range}"), plain, "y = x * z");
+        applies(&steps, &lift);
+    }
+    let unknown = product("b = 0:N, i = 0:N, j = 0:N, k = 0:N:S", plain, "y = x * z");
+    is_refused(&unknown.replace("symbol N: i64", "symbol N: i64\n  symbol S: i64"), "the step S is positive");
+    // Extents are not negative (docs/semantics.md), and those of this factor could be.
     let part = product("b = 0:N, i = 0:N, j = 2:N, k = 0:N", plain, "y = x * z");
     is_refused(&part, "2 <= N");
+    let mixed = product(all, plain, "y = x * z").replace("array A: f64", "array A: i64");
+    assert!(refuses(&mixed, &lift).contains("elements of another type"));
+}
+
+/// Parts of one array may be a factor and the result.
+#[test]
+fn a_part_of_a_factor_is_a_result() {
+    let product = |k: &str| {
+        format!(
+            "sdfg p {{
+  symbol N: i64
+  array A: f64[N, 2*N]
+  array B: f64[2*N, 2*N]
+  state s {{
+    access A
+    access B
+    access C = A
+    map m [i = 0:N, j = N:2*N, k = {k}] {{
+      tasklet t (x, z) -> (y) {{ y = x * z }}
+      m.A -> t.x: A[i, k]
+      m.B -> t.z: B[k, j]
+      t.y -> m.C: A[i, j] wcr(sum)
+    }}
+    A -> m.A
+    B -> m.B
+    m.C -> C
+  }}
+}}"
+        )
+    };
+    assert!(applies(&product("0:N"), &LiftToLibrary::default()).contains("MatMul"));
+    // Such a map reads what other iterations write: it traps.
+    assert!(results(&parsed(&product("0:2*N")), 3, Order::Random(1)).is_err());
+    let message = refuses(&product("0:2*N"), &LiftToLibrary::default());
+    assert!(message.contains("may have the same elements"), "{message}");
+}
+
+/// An expansion that combines in another order is wrong for functions with an order.
+#[test]
+fn functions_with_an_order_are_not_combined_in_parts() {
+    let function = "wcr(lambda old, new: 2 * old - new)";
+    for implementation in ["parallel", "tree"] {
+        let sum = parsed(&reduction("wcr(sum) identity(0)", "N", "0:N", "scalar B: f64", "B"));
+        let expand = ExpandLibrary::by(implementation);
+        let mut expanded = sum.clone();
+        apply(&mut expanded, &expand, &first_match(&sum, &expand)).expect("an expansion");
+        let wrong = sdfg::text::print(&expanded).replace("wcr(sum)", function);
+        let before = parsed(&reduction(&format!("{function} identity(0)"), "N", "0:N", "scalar B: f64", "B"));
+        assert!(difference(&before, &parsed(&wrong), &[2, 5, 19]).is_some(), "{wrong}");
+    }
 }
 
 #[test]

@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 
 use sdfg::analysis::symbols::bound_symbols;
+use sdfg::analysis::{leaf_edges, node_leads_to};
 use sdfg::edit::{Cover, EditError, Editor};
 use sdfg::ir::{
-    ContainerId, EdgeId, Flow, Map, NodeId, NodeKind, Schedule, ScheduleKind, State, Storage, TaskletBody,
+    Access, ContainerId, EdgeId, Flow, Map, NodeId, NodeKind, Schedule, ScheduleKind, State, Storage,
+    TaskletBody,
 };
 use serde::{Deserialize, Serialize};
 
@@ -29,9 +31,11 @@ use crate::retarget;
 /// # Refusals
 ///
 /// - The map is in a scope or a nested SDFG, has a schedule of a device or `simd`, or gets symbols from data.
-/// - The map uses a stream, view, reference or constant, or calls a foreign function.
+/// - The map uses a stream or constant, or calls a foreign function.
 /// - A write has a conflict resolution, since it combines with elements of the host. `AccumulateTransient`
 ///   helps for inner maps.
+/// - Two edges of the map write the same elements, or an iteration reads an element after it wrote it.
+/// - A node that the map waits for, or that waits for the map, touches its data at another access node.
 /// - A part that is copied has no exact form.
 ///
 /// # Before
@@ -87,7 +91,8 @@ use crate::retarget;
 /// # Soundness
 ///
 /// Every iteration reads and writes the same values as before: it reads the values that the host had before
-/// the map, and no two iterations of a map exchange data. The copies write exactly the elements that the map
+/// the map, and no two iterations of a map exchange data. The refusals keep each copy in the place of the
+/// accesses that it stands for. Views and references count for the data that they name. The copies write exactly the elements that the map
 /// wrote.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -135,9 +140,8 @@ impl Transformation for GpuTransform {
             let memlet = &state.edge(edge).memlet;
             for access in memlet.accesses() {
                 let container = site.sdfg.container(access.container);
-                if access.is_queue() || container.is_alias() || container.constant.is_some() {
-                    let reason = "is a stream, view, reference or constant";
-                    return Err(Refusal::container(&container.name, reason));
+                if access.is_queue() || container.constant.is_some() {
+                    return Err(Refusal::container(&container.name, "is a stream or constant"));
                 }
                 if memlet.resolution().is_some() {
                     let reason =
@@ -146,6 +150,7 @@ impl Transformation for GpuTransform {
                 }
             }
         }
+        Moved::of(site, entry).check()?;
         Ok(Evidence::of_structure())
     }
 
@@ -185,6 +190,122 @@ impl Transformation for GpuTransform {
             }
         }
         Ok(())
+    }
+}
+
+/// The data of a map that move to a device and back.
+struct Moved<'s, 'p> {
+    site: &'s Site<'p>,
+    entry: NodeId,
+    exit: NodeId,
+}
+
+impl<'s, 'p> Moved<'s, 'p> {
+    fn of(site: &'s Site<'p>, entry: NodeId) -> Self {
+        Moved { site, entry, exit: site.state().exit_of(entry).unwrap_or(entry) }
+    }
+
+    /// The edges of data at the entry, or at the exit, each with its access and the names of the same memory.
+    fn edges(&self, node: NodeId) -> Vec<(EdgeId, &'p Access, BTreeSet<ContainerId>)> {
+        let state = self.site.state();
+        let edges = if node == self.entry { state.in_edges(node) } else { state.out_edges(node) };
+        let access = |edge: &EdgeId| state.edge(*edge).memlet.accesses().next();
+        let named = |edge| access(&edge).map(|found| (edge, found, self.site.same_memory(found.container)));
+        edges.into_iter().filter_map(named).collect()
+    }
+
+    fn check(&self) -> Result<(), Refusal> {
+        let (reads, writes) = (self.edges(self.entry), self.edges(self.exit));
+        for (at, (edge, write, names)) in writes.iter().enumerate() {
+            for (other, second, _) in &writes[at + 1..] {
+                if names.contains(&second.container) && !self.are_apart(write, second) {
+                    let reason = "may touch the same elements, and each is copied back on its own";
+                    return Err(self.conflict(*edge, *other, reason));
+                }
+            }
+            for (other, read, _) in &reads {
+                if names.contains(&read.container) && self.reads_after(*edge, *other) {
+                    let reason =
+                        "may touch the same elements, and the read comes after the write in an iteration";
+                    return Err(self.conflict(*edge, *other, reason));
+                }
+            }
+        }
+        let state = self.site.state();
+        for (edge, read, names) in &reads {
+            let source = state.edge(*edge).src;
+            let comes_between =
+                |node: NodeId| !node_leads_to(state, node, source) && node_leads_to(state, node, self.entry);
+            if let Some(node) = self.touching(names, true).into_iter().find(|node| comes_between(*node)) {
+                return Err(self.beside(read, node, "writes it before the map, and after it may be copied"));
+            }
+        }
+        for (edge, write, names) in &writes {
+            let target = state.edge(*edge).dst;
+            let comes_between =
+                |node: NodeId| !node_leads_to(state, target, node) && node_leads_to(state, self.exit, node);
+            if let Some(node) = self.touching(names, false).into_iter().find(|node| comes_between(*node)) {
+                return Err(self.beside(
+                    write,
+                    node,
+                    "uses it after the map, and before it may be copied back",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether two accesses outside of the map name different elements of one container.
+    fn are_apart(&self, one: &Access, other: &Access) -> bool {
+        let known = self.site.known_in(None);
+        one.container == other.container && one.subset().disjoint(other.subset(), &known).is_proved()
+    }
+
+    /// Whether a node that reads by one edge of the map may run behind one that writes by another.
+    fn reads_after(&self, write: EdgeId, read: EdgeId) -> bool {
+        let state = self.site.state();
+        let writers = leaf_edges(state, write).into_iter().map(|edge| state.edge(edge).src);
+        let readers: Vec<NodeId> =
+            leaf_edges(state, read).into_iter().map(|edge| state.edge(edge).dst).collect();
+        writers.into_iter().any(|writer| {
+            readers.iter().any(|reader| *reader != writer && node_leads_to(state, writer, *reader))
+        })
+    }
+
+    /// The access nodes of containers and the nodes at them, apart from the map; only those that write, if asked.
+    fn touching(&self, names: &BTreeSet<ContainerId>, writing: bool) -> BTreeSet<NodeId> {
+        let state = self.site.state();
+        let mut found = BTreeSet::new();
+        for node in names.iter().flat_map(|id| state.accesses_of(*id)) {
+            let into = state.each_in_edge(node).filter(|(_, edge)| !matches!(edge.memlet.flow, Flow::Order));
+            let sources: Vec<NodeId> = into.map(|(_, edge)| edge.src).collect();
+            if writing && sources.is_empty() {
+                continue;
+            }
+            let out = state.each_out_edge(node).filter(|(_, edge)| !matches!(edge.memlet.flow, Flow::Order));
+            let readers: Vec<NodeId> = out.map(|(_, edge)| edge.dst).filter(|_| !writing).collect();
+            found.extend(sources.into_iter().chain(readers).chain([node]));
+        }
+        found.retain(|node| *node != self.entry && *node != self.exit);
+        found
+    }
+
+    fn conflict(&self, first: EdgeId, second: EdgeId, reason: &'static str) -> Refusal {
+        let shown = |edge: EdgeId| {
+            let access = self.site.state().edge(edge).memlet.accesses().next();
+            let text = |access: &Access| {
+                format!("`{}[{}]`", self.site.sdfg.container(access.container).name, access.subset())
+            };
+            access.map(text).unwrap_or_default()
+        };
+        let container = self.site.label(0).to_owned();
+        Refusal::Conflict { container, first: shown(first), second: shown(second), reason }
+    }
+
+    fn beside(&self, access: &Access, node: NodeId, what: &str) -> Refusal {
+        let container = self.site.sdfg.container(access.container).name.clone();
+        let by = format!("`{}` {what}", self.site.state().node(node).label);
+        Refusal::UsedElsewhere { container, by }
     }
 }
 

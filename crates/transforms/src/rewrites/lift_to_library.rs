@@ -9,7 +9,7 @@ use sdfg::ir::{
     Memlet, Node, NodeId, NodeKind, Port, State, Tasklet, TaskletBody, Volume,
 };
 use sdfg::subset::{Range, Subset};
-use sdfg::symbolic::Symbol;
+use sdfg::symbolic::{Assumptions, Sign, Symbol};
 use sdfg::syntax::Expression;
 use serde::{Deserialize, Serialize};
 
@@ -32,13 +32,13 @@ use crate::pattern::{NodeClass, Pattern};
 /// The map adds the product of an element of one array and an element of another to an element of a third
 /// one. Each index is a parameter of the map: rows, columns and summands one each, and any number of further
 /// ones, first in all three arrays, for batches of matrices. Matrices may be transposed, also the result.
-/// Ranges ascend in steps of one, and all elements have one type.
+/// It is known which way ranges lead, and all elements have one type.
 ///
 /// # Refusals
 ///
 /// - The map contains more than one tasklet, or the tasklet computes no product of two elements.
 /// - The product is not added with `wcr(sum)`.
-/// - The result is one of the factors.
+/// - The result may have elements of a factor.
 /// - An index is no parameter of the map, or has another form.
 /// - Element types differ, or the elements are vectors.
 ///
@@ -134,23 +134,28 @@ impl Transformation for LiftToLibrary {
                 return Err(Refusal::container(&container.name, "has elements of another type, or vectors"));
             }
         }
-        if containers[..2].contains(&containers[2]) {
-            let name = &site.sdfg.container(containers[2]).name;
-            return Err(Refusal::container(name, "is a factor and the result"));
-        }
         let known = site.known_in(tree.scope_of(site.found.node(0)));
         let mut evidence = Evidence::default();
+        product.check_result(site, &known)?;
         for (symbol, range) in product.map.params.iter().zip(&product.map.ranges.0) {
-            if !range.step.is_one() || !range.tile.is_one() {
-                return Err(Refusal::structure(label, format!("has a range of `{symbol}` with steps")));
+            if !range.tile.is_one() {
+                return Err(Refusal::structure(label, format!("has a range of `{symbol}` in tiles")));
             }
             nested_maps::independent(&Subset(vec![range.clone()]), &product.map.params)?;
+            let ends = match range.step.sign(&known) {
+                Sign::Positive => [&range.begin, &range.end],
+                Sign::Negative => [&range.end, &range.begin],
+                Sign::NonPositive | Sign::Zero | Sign::NonNegative | Sign::Unknown => {
+                    let needed = format!("the step {} is positive, or that it is negative", range.step);
+                    return Err(Refusal::Unproved { about: symbol.to_string(), needed });
+                }
+            };
             // A range that ends before it begins has no size.
-            if !range.begin.le(&range.end, &known).is_proved() {
-                let needed = format!("{} <= {}", range.begin, range.end);
+            if !ends[0].le(ends[1], &known).is_proved() {
+                let needed = format!("{} <= {}", ends[0], ends[1]);
                 return Err(Refusal::Unproved { about: symbol.to_string(), needed });
             }
-            evidence.note(symbol.as_str(), Claim::Positive(&(&range.end - &range.begin) + 1));
+            evidence.note(symbol.as_str(), Claim::Positive(&(ends[1] - ends[0]) + 1));
         }
         nested_maps::no_declared_memlets(site, &[site.found.node(0)])?;
         if let Some((_, initial)) = product.zeros(site) {
@@ -349,6 +354,25 @@ impl<'p> Product<'p> {
             let initial = Initial::of(state, &tree, (node, entry), "0").ok()?;
             initial.write.part(&known).is_some_and(|filled| is_same(&filled)).then_some((node, initial))
         })
+    }
+
+    /// No factor has an element of the result.
+    fn check_result(&self, site: &Site<'_>, known: &Assumptions) -> Result<(), Refusal> {
+        let to = self.write.access;
+        let result = self.part(to);
+        for access in [self.left.access, self.right.access] {
+            let factor = self.part(access);
+            if access.container == to.container && !result.disjoint(&factor, known).is_proved() {
+                let name = &site.sdfg.container(to.container).name;
+                return Err(Refusal::Conflict {
+                    container: name.clone(),
+                    first: format!("the factor `{name}[{factor}]`"),
+                    second: format!("the result `{name}[{result}]`"),
+                    reason: "may have the same elements",
+                });
+            }
+        }
+        Ok(())
     }
 
     fn containers(&self) -> [ContainerId; 3] {

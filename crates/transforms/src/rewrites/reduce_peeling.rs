@@ -22,14 +22,14 @@ use crate::pattern::{NodeClass, Pattern};
 ///
 /// # When it applies
 ///
-/// The part of the container that gets zeros is exactly the part in which the map accumulates. Different
-/// points name different elements. The parameter has at least one value: without a summand, the sum would be
+/// The part of the container that gets zeros is exactly the part in which the first iterations accumulate.
+/// Different points name different elements. The parameter has at least one value: without a summand, the sum would be
 /// undefined.
 ///
 /// # Refusals
 ///
 /// - Another node reads the initial values.
-/// - The initial values are not the neutral element, or cover other elements than the sums.
+/// - The initial values are not the neutral element, or cover other elements than the first iterations.
 /// - The map does not accumulate over exactly one of its parameters, or different points may name the same
 ///   element.
 /// - It is not proved that the range of the parameter has a value.
@@ -142,7 +142,7 @@ impl Transformation for ReducePeeling {
             return Err(Refusal::Unproved { about: name.to_owned(), needed });
         }
         let (filled, summed) =
-            (sum.filled.write.part(&known), sum.write.part_without(Some(sum.symbol()), &known));
+            (sum.filled.write.part(&known), sum.write.part_with(sum.symbol(), &sum.range().begin, &known));
         let (Some(filled), Some(summed)) = (filled, summed) else {
             return Err(Refusal::Unproved {
                 about: name.to_owned(),
@@ -298,11 +298,6 @@ impl<'p> Sum<'p> {
         }
         let others = self.others();
         nested_maps::independent(&Subset(vec![self.range().clone()]), &others)?;
-        let around = self.write.parameters.iter().filter(|(symbol, _)| symbol != self.symbol());
-        for (_, range) in around {
-            let range = Subset(vec![range.clone()]);
-            nested_maps::independent(&range, std::slice::from_ref(self.symbol()))?;
-        }
         if !self.range().tile.is_one() {
             return Err(Refusal::structure(site.label(0), "has a range of tiles"));
         }

@@ -1,8 +1,10 @@
 //! [`Relayout`].
 
-use sdfg::analysis::{Use, is_leaf};
+use sdfg::analysis::{Use, bound_alias, bound_dimensions, is_leaf};
 use sdfg::edit::{EditError, Editor};
-use sdfg::ir::{ContainerId, ContainerKind, Flow, Layout, NodeId, NodeKind, State, StateId, TaskletBody};
+use sdfg::ir::{
+    ContainerId, ContainerKind, EdgeId, Flow, Layout, NodeId, NodeKind, State, StateId, TaskletBody,
+};
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::Expr;
 use serde::{Deserialize, Serialize};
@@ -26,14 +28,16 @@ use crate::pattern::{NodeClass, Pattern};
 ///
 /// # When it applies
 ///
-/// The container is a packed array and a transient, and no view, reference, nested SDFG, library node or
-/// external function sees it, because these have the strides, too. With `blocks`, all accesses name one index
+/// The container is a packed array and a transient, and no reference, nested SDFG, library node or external
+/// function sees it, because these have the strides, too. A view has the extents of its part, so that its own
+/// strides do not count. With `blocks`, all accesses name one index
 /// of a dimension with blocks.
 ///
 /// # Refusals
 ///
 /// - The container is an argument, or not packed.
-/// - A view or reference shows the container, or it is passed to another SDFG or function with its strides.
+/// - A reference or a view of another shape shows the container, or it is passed to another SDFG or function
+///   with its strides.
 /// - `order` is no order of the dimensions, or the container has this layout already.
 /// - `padding` is not proved to be at least 0, or a size of blocks to be greater than 0.
 /// - With `blocks`: an access covers several blocks, or a condition, an assignment or a reduction names a
@@ -210,7 +214,11 @@ impl Transformation for Relayout {
             let graph = site.sdfg.state(state);
             let found = graph.edge(edge);
             if matches!(found.memlet.flow, Flow::Bind(_)) {
-                return Err(Refusal::container(name, "has a view or reference"));
+                if !self.blocks.is_empty() || !follows_layout(site, state, edge) {
+                    let reason = "has a reference, or a view of another shape or whose strides are seen";
+                    return Err(Refusal::container(name, reason));
+                }
+                continue;
             }
             if let Some(node) = [found.src, found.dst].into_iter().find(|node| sees_strides(graph, *node)) {
                 let label = &graph.node(node).label;
@@ -332,6 +340,32 @@ impl Relayout {
         blocks.extend(inside);
         Subset(blocks)
     }
+}
+
+/// Whether an edge binds a view that has the extents of its part, so that its own strides do not count, and that nothing takes
+/// for memory with strides.
+fn follows_layout(site: &Site<'_>, state: StateId, edge: EdgeId) -> bool {
+    let Some((id, part)) = bound_alias(site.sdfg.state(state), edge) else { return false };
+    let view = site.sdfg.container(id);
+    let extent = |at: &usize| {
+        let range = &part.subset().0[*at];
+        (range.step.is_one() && range.tile.is_one()).then(|| &range.end - &range.begin)
+    };
+    let extents: Option<Vec<Option<Expr>>> =
+        bound_dimensions(part.subset(), view.shape().len()).map(|kept| kept.iter().map(extent).collect());
+    let has_extents = extents.is_some_and(|extents| {
+        extents.iter().zip(view.shape()).all(|(extent, own)| extent.as_ref() == Some(own))
+    });
+    let is_plain = |used: &Use| match *used {
+        Use::Memlet(state, edge) => {
+            let graph = site.sdfg.state(state);
+            let found = graph.edge(edge);
+            !matches!(found.memlet.flow, Flow::Bind(_))
+                && ![found.src, found.dst].into_iter().any(|node| sees_strides(graph, node))
+        }
+        Use::Access(..) | Use::Condition(..) | Use::Block(_) | Use::Transition(_) => true,
+    };
+    matches!(view.kind, ContainerKind::View(_)) && has_extents && site.uses().of(id).iter().all(is_plain)
 }
 
 /// Whether a node gets memory with its strides.

@@ -93,13 +93,20 @@ impl<'p> SoleWrite<'p> {
 
     /// The elements that all iterations write, if they are known exactly.
     pub(super) fn part(&self, known: &Assumptions) -> Option<Subset> {
-        self.part_without(None, known)
+        self.image(&self.parameters, known)
     }
 
-    /// As [`part`](SoleWrite::part), for any value of one parameter.
-    pub(super) fn part_without(&self, fixed: Option<&Symbol>, known: &Assumptions) -> Option<Subset> {
-        let moving = self.parameters.iter().filter(|(symbol, _)| Some(symbol) != fixed);
-        match self.access.subset().image(&moving.cloned().collect::<Vec<_>>(), known)? {
+    /// As [`part`](SoleWrite::part), of the iterations with one value of a parameter.
+    pub(super) fn part_with(&self, fixed: &Symbol, value: &Expr, known: &Assumptions) -> Option<Subset> {
+        let values = [(fixed.clone(), value.clone())].into_iter().collect();
+        let moving = self.parameters.iter().filter(|(symbol, _)| symbol != fixed);
+        let moving: Vec<(Symbol, Range)> =
+            moving.map(|(symbol, range)| (symbol.clone(), range.substitute(&values))).collect();
+        self.image(&moving, known)
+    }
+
+    fn image(&self, moving: &[(Symbol, Range)], known: &Assumptions) -> Option<Subset> {
+        match self.access.subset().image(moving, known)? {
             Approx::Exact(part) => Some(part),
             Approx::Over(_) => None,
         }

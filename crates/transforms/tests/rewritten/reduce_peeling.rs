@@ -96,15 +96,15 @@ fn elements_that_several_iterations_combine_in_are_refused() {
 #[test]
 fn ranges_that_depend_on_each_other_are_refused() {
     let peeling = ReducePeeling::default();
-    let shorter = program("k = 0:2, i = 0:N - k, j = 0:N", "sum", "i, j", "p, q", "0");
-    assert!(refuses(&shorter, &peeling).contains("depends on"));
+    // Later iterations add to some of the elements that the first one writes.
+    applies(&program("k = 0:2, i = 0:N - k, j = 0:N", "sum", "i, j", "p, q", "0"), &peeling);
     assert!(
         refuses(&program("i = 0:N, j = 0:N, k = i:N", "sum", "i, j", "p, q", "0"), &peeling)
             .contains("depends")
     );
     // The first iteration has fewer elements than later ones.
     let longer = program("k = 0:2, i = 0:min(N, k + 1), j = 0:N", "sum", "i, j", "p, q", "0");
-    assert!(refuses_rightly(&longer, &peeling).contains("depends on"));
+    assert!(refuses_rightly(&longer, &peeling).contains("are not the same elements"));
 }
 
 #[test]

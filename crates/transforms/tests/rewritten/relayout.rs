@@ -95,15 +95,19 @@ fn orders_and_paddings_that_are_none_are_refused() {
     );
 }
 
+/// A view of another shape is forced in `tests/forced`.
 #[test]
-fn views_of_the_transient_have_its_strides() {
+fn views_of_the_extents_of_their_part_follow_the_layout() {
     let more = "access V
     access last = B
     bind T -> V: T[0:N, 1, 0]
     V -> last: V[0:N] -> B[0:N, 0]
     order B -> V";
     let text = program("view V: f64[N] strides(2*N + 2) size(2*N*N + 2*N)", more);
-    assert!(refused(&text, &Relayout::default()).contains("has a view"));
+    let (before, mut after) = (parsed(&text), parsed(&text));
+    apply(&mut after, &Relayout::default(), &at_transient(&text)).expect("a layout");
+    assert!(difference(&before, &after).is_none());
+    assert!(refused(&text, &Relayout::in_blocks([2])).contains("over several blocks"));
 }
 
 #[test]
