@@ -28,7 +28,7 @@ use crate::pattern::{NodeClass, Pattern};
 ///
 /// - The writes of the inner map have other resolutions, or different ones.
 /// - Something else in an iteration of the outer map accesses the container.
-/// - The container is a view or reference, or has a view in the state.
+/// - An iteration of the outer map binds a view or reference that may name the container.
 /// - The part that the inner map writes has no exact form.
 ///
 /// # Before

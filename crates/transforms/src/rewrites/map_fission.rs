@@ -21,7 +21,7 @@ use crate::pattern::{NodeClass, Pattern};
 ///
 /// - The contents are one part.
 /// - Two parts use a transient of an iteration, which would not live from one map to the next.
-/// - The map uses a stream, a view or a reference, or gets symbols from data.
+/// - The map uses a stream, binds a view or reference, or gets symbols from data.
 ///
 /// # Before
 ///

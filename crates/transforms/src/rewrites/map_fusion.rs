@@ -12,7 +12,7 @@ use sdfg::symbolic::{Assumptions, Expr, Sign, Symbol};
 use serde::{Deserialize, Serialize};
 
 use super::map_pair::{MapPair, touched};
-use super::{anchored, described, nested_maps};
+use super::{anchored, described, map_split, nested_maps};
 use crate::engine::{Claim, Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
 use crate::pattern::Pattern;
 
@@ -22,16 +22,16 @@ use crate::pattern::Pattern;
 /// # When it applies
 ///
 /// The ranges are proved to be the same. Iteration `i` of the second map reads only the element that
-/// iteration `i` of the first one writes. Nothing else uses the transient. The maps share no other container
-/// that one of them writes. Conditions around the state, and assumptions of the step, count for these proofs.
+/// iteration `i` of the first one writes. Nothing else uses the transient. The maps share no other memory
+/// that one of them writes, also by other names. Conditions around the state, and assumptions of the step, count for these proofs.
 ///
 /// # Refusals
 ///
 /// - The ranges or schedules differ, or equality is not proved.
 /// - The second map reads another element of the transient than the iteration wrote.
-/// - Another node, state, condition or assignment uses the transient, or the transient outlives the program.
-/// - One map writes a container that the other one uses.
-/// - A map gets symbols from data, or uses a view, reference or stream.
+/// - Another node, state, condition or assignment uses the transient, or it lies in memory of the caller.
+/// - One map writes a container that the other one uses, also through a view or reference.
+/// - A map gets symbols from data, uses a stream, or binds a view or reference.
 /// - Both maps call functions of the caller, whose order would change.
 ///
 /// # Before
@@ -335,27 +335,27 @@ impl<'p> MapPair<'p> {
         }
     }
 
-    /// The maps share no other container that one of them writes, and no views or streams.
+    /// The maps share no other memory that one of them writes. They have no streams, and bind no views.
     fn check_others(&self, site: &Site<'_>) -> Result<(), Refusal> {
         let state = site.state();
         let [first, second] = self.entries.map(|entry| touched(site, state, entry));
-        for (container, is_written) in &first {
-            let found = site.sdfg.container(*container);
-            if *container == self.container {
-                continue;
-            }
-            if second.get(container).is_some_and(|other| *other || *is_written) {
+        for (container, is_written) in first.iter().filter(|(container, _)| **container != self.container) {
+            let names = site.same_memory(*container);
+            if second.iter().any(|(other, also)| names.contains(other) && (*also || *is_written)) {
                 return Err(Refusal::container(
-                    &found.name,
+                    &site.sdfg.container(*container).name,
                     "is written by one of the maps and used by the other",
                 ));
             }
         }
         for container in first.keys().chain(second.keys()) {
             let found = site.sdfg.container(*container);
-            if found.is_alias() || found.is_stream() {
-                return Err(Refusal::container(&found.name, "is a view, reference or stream"));
+            if found.is_stream() {
+                return Err(Refusal::container(&found.name, "is a stream"));
             }
+        }
+        for edge in self.entries.into_iter().flat_map(|entry| site.edges_within(entry)) {
+            map_split::no_binding(site, edge)?;
         }
         if consumed_by(state, state.in_edges(self.between)[0]).is_some() {
             return Err(Refusal::structure(site.label(1), "is an element of a stream"));

@@ -77,8 +77,9 @@ pub(super) fn private_transient(site: &Site<'_>, id: ContainerId, node: NodeId) 
     if container.is_argument() || container.constant.is_some() || !is_plain {
         return Err(Refusal::container(name, "is no transient array"));
     }
-    if !matches!(container.lifetime, Lifetime::Scope | Lifetime::State | Lifetime::Sdfg) {
-        return Err(Refusal::container(name, "outlives the program"));
+    // Elements that only the two nodes touch, and that are written before they are read, may be kept from run to run.
+    if container.lifetime == Lifetime::External {
+        return Err(Refusal::container(name, "lies in memory of the caller"));
     }
     let here = site.found.state();
     let is_own = |used: &Use| match *used {

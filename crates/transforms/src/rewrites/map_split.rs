@@ -1,7 +1,8 @@
 //! [`MapSplit`].
 
+use sdfg::analysis::bound_alias;
 use sdfg::edit::{EditError, Editor};
-use sdfg::ir::{Map, NodeId, NodeKind, StateId};
+use sdfg::ir::{EdgeId, Map, NodeId, NodeKind, StateId};
 use sdfg::subset::Range;
 use sdfg::symbolic::{Expr, Sign, Symbol};
 use serde::{Deserialize, Serialize};
@@ -26,7 +27,7 @@ use crate::pattern::{NodeClass, Pattern};
 ///
 /// - The map has fewer dimensions, or `count` is not proved to be at least 0.
 /// - The sign of the step is not known.
-/// - The map uses a stream, a view or a reference, or gets symbols from data.
+/// - The map uses a stream, binds a view or reference, or gets symbols from data.
 ///
 /// # Before
 ///
@@ -119,7 +120,8 @@ static METADATA: Metadata = Metadata {
 
 anchored!(MapSplit);
 
-/// Refuses scopes that cannot be copied: those with streams, symbols from data or declared memlets.
+/// Refuses scopes that cannot be copied: those with streams, symbols from data, declared memlets, or views and references that
+/// they bind. Those that are bound outside of the scope name the same elements in a copy.
 pub(super) fn copyable(site: &Site<'_>) -> Result<(), Refusal> {
     let (state, entry) = (site.state(), site.found.node(0));
     let map = site.map(0)?;
@@ -129,12 +131,24 @@ pub(super) fn copyable(site: &Site<'_>) -> Result<(), Refusal> {
     for edge in site.edges_within(entry) {
         for access in state.edge(edge).memlet.accesses() {
             let container = site.sdfg.container(access.container);
-            if container.is_stream() || container.is_alias() {
-                return Err(Refusal::container(&container.name, "is a stream, a view or a reference"));
+            if container.is_stream() {
+                return Err(Refusal::container(&container.name, "is a stream"));
             }
         }
+        no_binding(site, edge)?;
     }
     nested_maps::no_declared_memlets(site, &[entry])
+}
+
+/// Refuses an edge that binds a view or reference.
+pub(super) fn no_binding(site: &Site<'_>, edge: EdgeId) -> Result<(), Refusal> {
+    match bound_alias(site.state(), edge) {
+        Some((alias, _)) => {
+            let name = &site.sdfg.container(alias).name;
+            Err(Refusal::container(name, "is a view or reference that the map binds"))
+        }
+        None => Ok(()),
+    }
 }
 
 /// The two parts of a range.

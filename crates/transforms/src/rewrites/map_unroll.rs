@@ -23,7 +23,7 @@ use crate::pattern::{NodeClass, Pattern};
 /// # Refusals
 ///
 /// - A range is none of numbers, or the map has no iterations, or more than `limit`.
-/// - The map uses a stream, a view or a reference, or gets symbols from data.
+/// - The map uses a stream, binds a view or reference, or gets symbols from data.
 ///
 /// # Before
 ///

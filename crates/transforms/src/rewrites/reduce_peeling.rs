@@ -284,9 +284,10 @@ impl<'p> Sum<'p> {
     /// The map does not touch the container otherwise, and the summands are the same for all elements.
     fn check_scope(&self, site: &Site<'_>) -> Result<(), Refusal> {
         let state = site.state();
+        let same = site.same_memory(self.container);
         let names = |edge: &EdgeId| {
             let mut accesses = state.edge(*edge).memlet.accesses();
-            !self.write.path.contains(edge) && accesses.any(|access| access.container == self.container)
+            !self.write.path.contains(edge) && accesses.any(|access| same.contains(&access.container))
         };
         let entry = site.found.node(0);
         let name = &site.sdfg.container(self.container).name;

@@ -1,11 +1,11 @@
 //! Ranges and schedules of maps.
 
 use sdfg_transforms::rewrites::{
-    MapInterchange, MapSplit, MapTiling, MapToForLoop, Size, TrivialMapElimination,
+    MapCollapse, MapInterchange, MapSplit, MapTiling, MapToForLoop, Size, TrivialMapElimination,
 };
-use sdfg_transforms::{apply, places};
+use sdfg_transforms::{Transformation, apply, places};
 
-use super::support::{difference, parsed, refuses, refuses_rightly};
+use super::support::{applies, difference, parsed, refuses, refuses_rightly};
 use super::{map, program};
 
 fn one(range: &str) -> String {
@@ -89,4 +89,42 @@ state s {
     );
     let reason = refuses_rightly(&text, &MapToForLoop::default());
     assert!(reason.contains("is a stream: an iteration may wait"), "{reason}");
+}
+
+/// A tasklet of the outer map runs once, not for each iteration of the inner one.
+#[test]
+fn maps_with_other_contents_are_not_joined_or_swapped() {
+    let beside = "inner.A -> outer.A\n      tasklet u () -> (y) { y = i }\n      u.y -> outer.B: B[i]";
+    let text = TRIANGLE
+        .replace("j = 0:i + 1", "j = 0:N")
+        .replace("array A: f64[N, N]", "array A: f64[N, N]\n  array B: f64[N]")
+        .replace("access A", "access A\n    access B")
+        .replace("inner.A -> outer.A", beside)
+        .replace("outer.A -> A", "outer.A -> A\n    outer.B -> B");
+    for transformation in [&MapCollapse::default() as &dyn Transformation, &MapInterchange::default()] {
+        let reason = refuses_rightly(&text, transformation);
+        assert!(reason.contains("`outer` contains `u` besides the inner map"), "{reason}");
+    }
+}
+
+/// A view that is bound outside of the map names the same elements in both of its parts.
+#[test]
+fn maps_over_views_are_split() {
+    let text = program(
+        "view V: f64[N]
+state s {
+  access A
+  access B
+  access V
+  bind A -> V: A[1:N + 1]
+  map m [i = 0:N] {
+    tasklet t (x) -> (y) { y = x + 1 }
+    m.V -> t.x: V[i]
+    t.y -> m.B: B[i]
+  }
+  V -> m.V
+  m.B -> B
+}",
+    );
+    applies(&text, &MapSplit { count: Size::from(1), dimension: 0 });
 }

@@ -182,3 +182,31 @@ fn views_of_another_shape_do_not_follow_the_layout() {
     let problem = difference(&before, &after);
     assert!(problem.is_none(), "{problem:?}\n{}", sdfg::text::print(&after));
 }
+
+/// The axes of a reduction are others where dimensions are divided.
+#[test]
+fn transients_that_are_reduced_are_not_stored_in_blocks() {
+    let text = "sdfg p {
+  symbol N: i64
+  array A: f64[N, 4]
+  array B: f64[N]
+  transient array T: f64[N, 4]
+  state s {
+    access A
+    access T
+    access B
+    map m [i = 0:N, j = 0:4] {
+      tasklet t (x) -> (y) { y = x + i - j }
+      m.A -> t.x: A[i, j]
+      t.y -> m.T: T[i, j]
+    }
+    A -> m.A
+    m.T -> T
+    reduce r wcr(sum) axes(1) identity(0)
+    T -> r: T[0:N, 0:4]
+    r -> B: B[0:N]
+  }
+}";
+    let reason = refuses_rightly_at(text, &Relayout::in_blocks([0, 2]), "p/s/T");
+    assert!(reason.contains("has axes that `r` reduces"), "{reason}");
+}
