@@ -1,7 +1,8 @@
 //! Runs random programs in the interpreter and as native code: `cargo xtask random --programs 2000 --seed 1`.
 //!
 //! Each program is compiled at levels 0 and 3, checked and unchecked, and runs with one thread and with two.
-//! With `--target c`, gcc and clang compile its C source instead, unchecked.
+//! With `--target c`, gcc and clang compile its C source instead, unchecked. With `--target cuda`, maps become kernels, and their
+//! CUDA source runs on threads of this processor.
 //! Each program that agrees then receives a race, which validation or the interpreter has to refuse.
 //! `--faulty 500` adds 500 programs in which a memlet is moved: checked native code refuses the programs that
 //! the interpreter refuses. `--loops 20000` adds a fixed list of loops, 20000 random programs of loops, and
@@ -22,8 +23,8 @@ use sdfg::dtype::ScalarType;
 use sdfg_programs::applications::Applications;
 use sdfg_programs::random::{
     Effort, Failure, Features, Outcome, Race, Runs, Variants, Verdict, check, check_chain, check_every_match,
-    check_faulty, check_loops, check_race, check_random_loops, check_simplify, check_vectors, reduced,
-    reduced_loops, suite,
+    check_faulty, check_loops, check_on_device, check_race, check_random_loops, check_simplify,
+    check_vectors, reduced, reduced_loops, suite,
 };
 
 /// After how many programs the command tells how far it is.
@@ -54,6 +55,10 @@ fn main() -> ExitCode {
             effort = match arguments.next().as_deref() {
                 Some("llvm") => Effort::Full,
                 Some("c") => Effort::ThroughC,
+                Some("cuda") => {
+                    rewrites = Some(Rewrites::OnDevice);
+                    effort
+                }
                 _ => return usage(),
             };
             continue;
@@ -88,7 +93,7 @@ fn main() -> ExitCode {
 
 fn usage() -> ExitCode {
     println!(
-        "usage: random [--target llvm|c] [--programs N] [--seed S] [--faulty N] [--loops N] [--every-match [NAME] | --simplify | --chains LENGTH] [--interpret]"
+        "usage: random [--target llvm|c|cuda] [--programs N] [--seed S] [--faulty N] [--loops N] [--every-match [NAME] | --simplify | --chains LENGTH] [--interpret]"
     );
     ExitCode::from(2)
 }
@@ -101,6 +106,8 @@ enum Rewrites {
     Simplify,
     /// Random chains of so many steps.
     Chains(usize),
+    /// Maps become kernels, in CUDA source.
+    OnDevice,
 }
 
 /// Transforms the programs of some seeds, and compares results in the interpreter and in native code. Prints a line for each
@@ -115,6 +122,7 @@ fn rewritten(seeds: Range<u64>, rewrites: &Rewrites, runs: Runs) -> ExitCode {
             Rewrites::EveryMatch(only) => check_every_match(seed, only.as_deref(), runs),
             Rewrites::Simplify => check_simplify(seed, runs),
             Rewrites::Chains(length) => check_chain(seed, *length, runs),
+            Rewrites::OnDevice => check_on_device(seed),
         });
         for (seed, outcome) in (next..end).zip(outcomes) {
             match outcome {

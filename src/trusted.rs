@@ -6,13 +6,15 @@
 //! checked ones.
 
 use std::num::NonZeroU32;
+use std::path::Path;
+use std::process::Command;
 
 use sdfg::interpret::Arguments;
 use sdfg_codegen::NativeExternals;
 use sdfg_codegen::load::{Call, CallError, Library, LoadError, PreparedCall};
 use sdfg_codegen::object::ObjectCode;
 use sdfg_codegen::plan::Plan;
-use sdfg_codegen::source::{CCompiler, SourceOptions};
+use sdfg_codegen::source::{CCompiler, SourceOptions, cuda_source};
 
 /// Loads code, also with sources and libraries of external tasklets.
 ///
@@ -62,6 +64,38 @@ pub fn through_c(plan: &Plan, compiler: Compiler) -> Result<Library, String> {
     // SAFETY: see the head of this file.
     unsafe { compiler.at_level(2).load(plan, &SourceOptions::default()) }
         .map_err(|error| format!("by way of C: {error}"))
+}
+
+/// Loads the code of a plan for [`Target::cuda`](sdfg_codegen::lower::Target::cuda) by way of CUDA source. Its kernels run on
+/// threads of this processor: `tests/cuda/cuda_runtime.h` stands for CUDA. A warning of the compiler is an error.
+///
+/// # Errors
+/// The failed step: printing, compiling with the compiler's messages, or loading.
+pub fn through_cuda(plan: &Plan) -> Result<Library, String> {
+    let text = cuda_source(plan, &SourceOptions::default()).map_err(|error| format!("to CUDA: {error}"))?;
+    let interface = plan.interface().map_err(|error| error.to_string())?;
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let (source, library) = (folder.path().join("program.cu"), folder.path().join("libprogram.so"));
+    std::fs::write(&source, &text).map_err(|error| error.to_string())?;
+    let stand_in = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cuda");
+    let mut command = Command::new("g++");
+    command.args([
+        "-shared",
+        "-fPIC",
+        "-O0",
+        "-std=c++17",
+        "-fopenmp",
+        "-ffp-contract=off",
+        "-fno-strict-aliasing",
+    ]);
+    command.args(["-Wall", "-Wextra", "-Wno-unknown-pragmas", "-Werror", "-x", "c++"]);
+    command.arg(&source).arg("-isystem").arg(&stand_in).arg("-o").arg(&library);
+    let output = command.output().map_err(|error| format!("g++: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("by way of CUDA: {}\n{text}", String::from_utf8_lossy(&output.stderr)));
+    }
+    // SAFETY: see the head of this file; the file was just made for this interface.
+    unsafe { Library::open(&library, interface) }.map_err(|error| error.to_string())
 }
 
 /// Runs a program on the arguments that the interpreter takes.

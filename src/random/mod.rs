@@ -17,6 +17,7 @@
 //! reducible   programs with sums and products
 //! rewritable  programs with what transformations look for
 //! rewrites    transformations at every match, and random chains of them
+//! device      maps as kernels of a device
 //! ```
 
 mod aliases;
@@ -27,6 +28,7 @@ mod consume;
 mod control;
 mod copies;
 mod corners;
+mod device;
 mod expression;
 mod faulty;
 mod features;
@@ -50,6 +52,7 @@ mod transients;
 mod vectors;
 
 pub use check::{Effort, Failure, Outcome, check, check_orders, reduced};
+pub use device::{check_on_device, check_on_device_by};
 pub use faulty::{Verdict, check_faulty};
 pub use features::{Features, features};
 pub use generate::generate;

@@ -134,10 +134,10 @@ pub fn check_chain(seed: u64, length: usize, runs: Runs) -> Result<Applications,
 }
 
 /// A program with arguments and the results of running it.
-struct Case {
-    program: Sdfg,
-    arguments: Arguments,
-    expected: Arguments,
+pub(super) struct Case {
+    pub(super) program: Sdfg,
+    pub(super) arguments: Arguments,
+    pub(super) expected: Arguments,
     seed: u64,
 }
 
@@ -171,7 +171,7 @@ impl Case {
     }
 
     /// Runs a rewritten program, in the fixed order and in a random one.
-    fn compare(&self, program: &Sdfg) -> Result<(), String> {
+    pub(super) fn compare(&self, program: &Sdfg) -> Result<(), String> {
         let text = || format!("\n{}", sdfg::text::print(program));
         let program = validate(program.clone())
             .map_err(|rejected| format!("rejected: {}{}", rejected.render(None, Style::Plain), text()))?;
@@ -187,7 +187,7 @@ impl Case {
 }
 
 /// Generates the program of a seed and runs it.
-fn on_program<T>(
+pub(super) fn on_program<T>(
     seed: u64,
     check: impl FnOnce(&Case, &mut Rng) -> Result<T, String>,
 ) -> Result<T, Box<Failure>> {

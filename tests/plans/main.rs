@@ -2,7 +2,7 @@
 //! block of output `plan` at the end of the file. Each file is one reported test. The programs on the pages of `T`
 //! codes have the command `#! test lower`.
 //!
-//! `checked` and `reproducible` behind the command request such code. `BLESS=1` writes the current plans; review the
+//! `checked` and `reproducible` behind the command request such code, and `cuda` a target with a device. `BLESS=1` writes the current plans; review the
 //! difference before you commit it.
 
 use std::path::Path;
@@ -33,9 +33,10 @@ impl BackEnd for Lowered {
     fn plan(&self, program: &Sdfg, options: PlanOptions) -> Result<String, String> {
         let expanded = expand(program, &BuiltIn).map_err(|error| error.to_string())?;
         let program = validate(expanded).map_err(|rejected| rejected.to_string())?;
-        let PlanOptions { checked, reproducible } = options;
+        let PlanOptions { checked, reproducible, cuda } = options;
         let options = LowerOptions { checked, reproducible, ..LowerOptions::default() };
-        let plan = lower(&program, &Target::cpu(), &options).map_err(|error| error.to_string())?;
+        let target = if cuda { Target::cuda() } else { Target::cpu() };
+        let plan = lower(&program, &target, &options).map_err(|error| error.to_string())?;
         Ok(plan.to_string())
     }
 

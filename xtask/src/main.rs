@@ -42,9 +42,13 @@ Commands:
   bench transforms  Measure simplification and matching on graphs of up to 10,000 nodes
   bench interpret   Measure the tasklets per second of the interpreter
   bench strategy    Measure the strategy search on given graphs ($SDFG_STRATEGY) and on generated ones
-  random [--target llvm|c] [--programs N] [--seed S] [--faulty N] [--loops N]
+  gpu FOLDER [--programs N]
+                    Write PolyBench and random programs as CUDA source, with arguments and results, into a folder whose run.py
+                    runs and compares them on a machine with a GPU (default 200 random programs)
+  random [--target llvm|c|cuda] [--programs N] [--seed S] [--faulty N] [--loops N]
                     Compare native code with the interpreter on random programs (default 2000); --loops compares loops and
-                    maps on lanes at every level and for vectors of several widths; --target c compares C source
+                    maps on lanes at every level and for vectors of several widths; --target c compares C source, and
+                    --target cuda CUDA source of maps as kernels, which run on threads of this processor
   random --every-match [NAME] | --simplify | --chains LENGTH [--programs N] [--seed S] [--interpret]
                     Transform random programs: at every match of each transformation or of one, simplified, or by chains;
                     compare with the program before in the interpreter and as native code (--interpret: not native), and
@@ -103,6 +107,7 @@ fn run(arguments: &[&str]) -> Result<()> {
         }
         "test" => checks::run(flag(command, options, "--quick")?),
         "demo" | "random" | "corpus" | "survey" => jobs::example("sdfg-programs", command, options),
+        "gpu" => jobs::example("sdfg-programs", "gpu_package", options),
         "bench" => match options {
             [] | ["compile"] => jobs::example("sdfg-programs", "bench_compile", &[]),
             ["calls"] => jobs::example("sdfg-programs", "bench_calls", &[]),

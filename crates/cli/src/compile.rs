@@ -11,11 +11,11 @@ use sdfg_codegen::link::{relocatable, shared_library, static_library, write_file
 use sdfg_codegen::llvm::{Sanitizer, assembly, llvm_ir};
 use sdfg_codegen::lower::LowerOptions;
 use sdfg_codegen::package::{check_package, write_package};
-use sdfg_codegen::source::{SourceOptions, c_source};
+use sdfg_codegen::source::{SourceOptions, c_source, cuda_source};
 
 use crate::data::DataOptions;
 use crate::failure::Failure;
-use crate::native::{Lowered, NativeOptions, uncompiled, unlinked};
+use crate::native::{Lowered, Machine, NativeOptions, uncompiled, unlinked};
 use crate::output::{Destination, refuse_program, unwritten};
 use crate::profile::Level;
 use crate::source::Source;
@@ -28,6 +28,7 @@ use crate::terminal::Terminal;
                         sdfg compile laplace.sdft --emit header -o laplace.h\n  \
                         sdfg compile laplace.sdft --emit package --specialize N=4096 -o /opt/laplace\n  \
                         sdfg compile laplace.sdft --emit c -o laplace.c\n  \
+                        sdfg compile gpu.sdft --emit cuda -o gpu.cu\n  \
                         sdfg compile laplace.sdft --emit asm -O2 --cpu x86-64-v3\n  \
                         sdfg compile laplace.sdft --emit plan --checked")]
 pub(crate) struct Compile {
@@ -76,6 +77,8 @@ enum Emit {
     Plan,
     /// C11 source with OpenMP, for other compilers and for readers; its first lines name the flags it needs.
     C,
+    /// CUDA source: kernels of the maps of schedule `gpu_grid`, and host code; its first lines name the flags of nvcc it needs.
+    Cuda,
     /// LLVM's intermediate representation; with -O0, as generated.
     LlvmIr,
     /// Assembly text.
@@ -103,6 +106,7 @@ impl Emit {
         match self {
             Emit::Plan
             | Emit::C
+            | Emit::Cuda
             | Emit::LlvmIr
             | Emit::Asm
             | Emit::Header
@@ -126,9 +130,9 @@ impl Compile {
             return Err(Failure::usage(message)
                 .help("`--emit package --with-source`, or `--emit c` for the source alone"));
         }
-        if self.emit == Emit::C && self.sanitize.is_some() {
+        if self.emits_source() && self.sanitize.is_some() {
             let help = "give `-fsanitize=` to the compiler of the source";
-            return Err(Failure::usage("C source has no instrumentation for sanitizers").help(help));
+            return Err(Failure::usage("source has no instrumentation for sanitizers").help(help));
         }
         self.check_output()?;
         let instrumentation = self.instrument.map(|level| level.instrumentation(self.counters));
@@ -140,7 +144,9 @@ impl Compile {
         let debug = self.debug_folder()?;
         let lowering = LowerOptions { instrumentation, debug, apart, ..LowerOptions::default() };
         let source = self.source(terminal)?;
-        let (_, mut lowered) = self.native.lower(&source, &lowering, &DataOptions::default(), terminal)?;
+        let target = if self.emit == Emit::Cuda { Machine::CudaDevice } else { Machine::Host };
+        let data = DataOptions::default();
+        let (_, mut lowered) = self.native.lower_for(target, &source, &lowering, &data, terminal)?;
         lowered.options.sanitizer = sanitizer;
         let path = match &self.output {
             Some(path) => Some(path.clone()),
@@ -194,7 +200,7 @@ impl Compile {
 
     /// Whether the output has C source.
     fn emits_source(&self) -> bool {
-        self.emit == Emit::C
+        matches!(self.emit, Emit::C | Emit::Cuda)
     }
 
     fn write(
@@ -210,6 +216,7 @@ impl Compile {
         match self.emit {
             Emit::Plan => destination.write(plan.to_string().as_bytes()),
             Emit::C => destination.write(source_of(lowered)?.as_bytes()),
+            Emit::Cuda => destination.write(cuda_of(lowered)?.as_bytes()),
             Emit::LlvmIr => {
                 let text = llvm_ir(plan, options, lowered.optimises()).map_err(failed)?;
                 destination.write(text.as_bytes())
@@ -249,6 +256,12 @@ impl Compile {
             }
         }
     }
+}
+
+/// The CUDA source of a program.
+fn cuda_of(Lowered { plan, options, .. }: &Lowered) -> Result<String, Failure> {
+    let options = SourceOptions { floats: options.floats, threads: options.threads };
+    cuda_source(plan, &options).map_err(Failure::program)
 }
 
 /// The C source of a program.

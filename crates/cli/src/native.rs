@@ -13,7 +13,7 @@ use sdfg_codegen::cache::Cache;
 use sdfg_codegen::interface::InterfaceError;
 use sdfg_codegen::link::{LINKER_VARIABLE, LinkError};
 use sdfg_codegen::llvm::{CompileOptions, Cpu, Level as CpuLevel, LlvmError, OptLevel, compile};
-use sdfg_codegen::lower::{LowerOptions, lower};
+use sdfg_codegen::lower::{LowerOptions, Target, lower};
 use sdfg_codegen::object::ObjectCode;
 use sdfg_codegen::plan::Plan;
 
@@ -112,6 +112,15 @@ enum Floats {
     Fast,
 }
 
+/// The machine that a program is lowered for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Machine {
+    /// The processor that the options name.
+    Host,
+    /// A processor with a CUDA device.
+    CudaDevice,
+}
+
 /// A lowered program and how it is compiled.
 pub(crate) struct Lowered {
     pub(crate) plan: Plan,
@@ -135,9 +144,21 @@ impl NativeOptions {
         self.allow_external
     }
 
-    /// Checks, expands and lowers a program.
+    /// Checks, expands and lowers a program for the host.
     pub(crate) fn lower(
         &self,
+        source: &Source,
+        lowering: &LowerOptions,
+        data: &DataOptions,
+        terminal: Terminal,
+    ) -> Result<(Exposed, Lowered), Failure> {
+        self.lower_for(Machine::Host, source, lowering, data, terminal)
+    }
+
+    /// Checks, expands and lowers a program.
+    pub(crate) fn lower_for(
+        &self,
+        machine: Machine,
         source: &Source,
         lowering: &LowerOptions,
         data: &DataOptions,
@@ -154,8 +175,16 @@ impl NativeOptions {
         let expanded = self.blas.expanded(&exposed.program)?;
         let overlapping = self.overlapping(expanded.sdfg())?;
         let LowerOptions { instrumentation, debug, apart, .. } = lowering.clone();
-        let lowering = LowerOptions { instrumentation, debug, apart, overlapping, ..options.lowering() };
-        let mut plan = lower(&expanded, &options.target(), &lowering).map_err(Failure::program)?;
+        let mut lowering = LowerOptions { instrumentation, debug, apart, overlapping, ..options.lowering() };
+        let target = match machine {
+            Machine::Host => options.target(),
+            Machine::CudaDevice => {
+                // One thread of the host starts kernels.
+                lowering.serial_components = true;
+                Target::cuda()
+            }
+        };
+        let mut plan = lower(&expanded, &target, &lowering).map_err(Failure::program)?;
         if let Some(name) = &self.name {
             plan.name.clone_from(name);
             if let Err(error @ (InterfaceError::Name { .. } | InterfaceError::Reserved { .. })) =

@@ -223,11 +223,13 @@ pub enum Status {
     UnsupportedProcessor,
     /// A callback ended the run.
     Stopped,
+    /// A device or its driver failed.
+    Device,
 }
 
 impl Status {
     /// Every status, in the order of its code.
-    pub const ALL: [Status; 7] = [
+    pub const ALL: [Status; 8] = [
         Status::Success,
         Status::InvalidConfiguration,
         Status::OutOfMemory,
@@ -235,6 +237,7 @@ impl Status {
         Status::Trap,
         Status::UnsupportedProcessor,
         Status::Stopped,
+        Status::Device,
     ];
 
     /// The number in C.
@@ -247,6 +250,7 @@ impl Status {
             Status::Trap => 4,
             Status::UnsupportedProcessor => 5,
             Status::Stopped => 6,
+            Status::Device => 7,
         }
     }
 
@@ -265,6 +269,7 @@ impl Status {
             Status::Trap => "TRAP",
             Status::UnsupportedProcessor => "UNSUPPORTED_PROCESSOR",
             Status::Stopped => "STOPPED",
+            Status::Device => "DEVICE",
         }
     }
 
@@ -280,6 +285,7 @@ impl Status {
                 "the code has no version for this processor, or for the one that SDFG_CPU names"
             }
             Status::Stopped => "a callback ended the run",
+            Status::Device => "a device or its driver failed",
         }
     }
 }

@@ -174,7 +174,7 @@ fn what_native_code_does_not_support_is_refused_with_its_place() {
     assert_eq!(
         message,
         "p/container v: `v` in storage `gpu_global` is not supported in native code: a cpu has no memory `device` (T002); \
-         `sdfg interpret` runs it"
+         `sdfg compile --emit cuda` prints CUDA source, and `sdfg interpret` runs it"
     );
     let refused = try_plan(&program("matmul"));
     assert!(
@@ -234,10 +234,72 @@ fn what_the_target_lacks_is_refused_at_once() {
         levels: with_memory.levels.iter().copied().chain([LevelKind::Grid]).collect(),
         ..with_memory
     };
-    // Such a target lacks nothing, but lowering has no code for its schedule.
-    let told = sdfg_codegen::lower::refusals(&validated, &with_both);
-    let told: Vec<_> = told.iter().map(|refusal| (refusal.lacks.code(), refusal.path.to_string())).collect();
-    assert_eq!(told, [("T004", "p/s/call/step/g".to_owned())]);
+    assert_eq!(sdfg_codegen::lower::refusals(&validated, &with_both), []);
+}
+
+/// A kernel that does something which threads of a device cannot do is refused, with the reason.
+#[test]
+fn kernels_do_what_devices_can_do() {
+    let refused = |containers: &str, contents: &str| {
+        let source = format!(
+            "sdfg p {{
+  symbol N: i64
+  array A: f64[N] storage(gpu_global)
+{containers}
+  state s {{
+    access A
+    map g [i = 0:N] schedule(gpu_grid) {{
+{contents}
+    }}
+    A -> g.A
+  }}
+}}"
+        );
+        let program =
+            sdfg::text::parse("p.sdft", &source).unwrap_or_else(|errors| panic!("{errors:?}\n{source}"));
+        let validated = validate(program).unwrap_or_else(|rejected| panic!("{rejected}\n{source}"));
+        match lower(&validated, &Target::cuda(), &LowerOptions::default()) {
+            Err(LowerError::Unsupported { what, path }) => {
+                assert_eq!(path, "p/s/g");
+                what
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    let host = refused(
+        "  array H: f64[N]",
+        "      tasklet t (x) -> (y) { y = x }
+      access H
+      g.A -> t.x: A[i]
+      t.y -> H: H[i]",
+    );
+    assert_eq!(host, "`H` in host memory in the kernel `g` (`GPUTransform` copies data to the device)");
+    let large = refused(
+        "  transient array T: f64[N]",
+        "      tasklet t (x) -> (y) { y = x }
+      tasklet u (x) -> () { z = x }
+      access T
+      g.A -> t.x: A[i]
+      t.y -> T: T[0]
+      T -> u.x: T[0]",
+    );
+    assert_eq!(large, "`T` with more than 4096 bytes in each thread in the kernel `g`");
+    let stream = refused(
+        "  transient stream S: f64 storage(gpu_global)",
+        "      tasklet t (x) -> (y) { y = x }
+      access S
+      g.A -> t.x: A[i]
+      t.y -> S",
+    );
+    assert_eq!(stream, "a stream in the kernel `g`");
+    let locked = refused(
+        "  array C: complex128[1] storage(gpu_global)",
+        "      tasklet t (x) -> (y) { y = complex128(x) }
+      access C
+      g.A -> t.x: A[i]
+      t.y -> C: C[0] wcr(product)",
+    );
+    assert_eq!(locked, "a conflict resolution of elements that no atomic step combines in the kernel `g`");
 }
 
 /// Each page of a code has a program that is refused with it, and one that is not refused.

@@ -32,13 +32,15 @@ impl BackEnd for NoBackEnd {
     }
 }
 
-/// `#! test plan [checked] [reproducible]`.
+/// `#! test plan [checked] [reproducible] [cuda]`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PlanOptions {
     /// Whether the code checks accesses.
     pub checked: bool,
     /// Whether the results do not depend on the number of threads.
     pub reproducible: bool,
+    /// Whether the target has a CUDA device.
+    pub cuda: bool,
 }
 
 /// A native run of a program with these values of symbols, and small numbers in every argument.
@@ -78,7 +80,8 @@ impl PlanOptions {
             match word {
                 "checked" => options.checked = true,
                 "reproducible" => options.reproducible = true,
-                _ => return Err(format!("`{word}` is neither `checked` nor `reproducible`")),
+                "cuda" => options.cuda = true,
+                _ => return Err(format!("`{word}` is none of `checked`, `reproducible` and `cuda`")),
             }
         }
         Ok(options)

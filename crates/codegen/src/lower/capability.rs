@@ -48,6 +48,9 @@ impl Capability {
     /// A remedy.
     pub const fn help(&self) -> &'static str {
         match self {
+            Capability::Level(LevelKind::Grid) | Capability::Space(Space::DeviceGlobal) => {
+                "`sdfg compile --emit cuda` prints CUDA source, and `sdfg interpret` runs it"
+            }
             Capability::Level(_) | Capability::Space(_) | Capability::Files | Capability::Construct => {
                 "`sdfg interpret` runs it"
             }

@@ -207,8 +207,9 @@ impl<'g> Lowering<'g> {
         vec![Statement::If(If { arms: vec![(less(low, high), statements)], otherwise: Vec::new() })]
     }
 
-    /// Closes the innermost loops, whose iterations threads share together.
-    pub(super) fn close_shared(&mut self, n: usize, body: &mut [Statement]) -> Closed {
+    /// Closes the innermost loops, whose iterations threads share together. `accumulates` says whether each thread may have
+    /// accumulators of its own.
+    pub(super) fn close_shared(&mut self, n: usize, body: &mut [Statement], accumulates: bool) -> Closed {
         let shared: Vec<OpenLoop> = self.loops.split_off(self.loops.len().saturating_sub(n));
         let Some(outermost) = shared.first() else {
             return Closed {
@@ -222,7 +223,7 @@ impl<'g> Lowering<'g> {
         };
         let dimensions: Vec<&OpenLoop> = shared.iter().collect();
         let communicated = self.communicated(body, outermost);
-        let may_defer = self.may_defer_resolution(body);
+        let may_defer = accumulates && self.may_defer_resolution(body);
         let mut locals = outermost.locals.clone();
         let of_inner_teams = owned_inside(body);
         let is_own = |id: &BufferId| {

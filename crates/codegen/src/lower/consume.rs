@@ -43,12 +43,18 @@ impl<'g> Lowering<'g> {
             Carrier::Tasks
         } else {
             let by_one = sets_outer_references(frame, graph, entry) || graph.calls_back_inside(entry);
-            self.carrier(frame, &consume.schedule, by_one, label)?
+            match self.carrier(frame, &consume.schedule, by_one, label)? {
+                Carrier::Kernel => {
+                    let what = format!("the consume scope `{label}` on a device");
+                    return Err(LowerError::Unsupported { what, path: frame.at(label) });
+                }
+                carrier @ (Carrier::Threads | Carrier::Tasks | Carrier::OneThread { .. }) => carrier,
+            }
         };
         let timer = self.timer(TimerKind::Consume, &frame.at(label));
         let part = match carrier {
             Carrier::Threads => self.timer(TimerKind::Part, &frame.at(label)),
-            Carrier::Tasks | Carrier::OneThread { .. } => None,
+            Carrier::Kernel | Carrier::Tasks | Carrier::OneThread { .. } => None,
         };
         let mut statements = vec![Statement::Comment(format!("consume {label}"))];
         let mut hidden = self.bind_connectors(frame, graph, entry, &mut statements)?;
@@ -66,7 +72,7 @@ impl<'g> Lowering<'g> {
         ));
         match carrier {
             Carrier::Tasks => self.open_tasks(&dimension),
-            Carrier::Threads => self.open_loop(&dimension, first_variable, true),
+            Carrier::Kernel | Carrier::Threads => self.open_loop(&dimension, first_variable, true),
             Carrier::OneThread { .. } => self.open_loop(&dimension, first_variable, false),
         }
         let place = (queue, scope);
@@ -81,8 +87,8 @@ impl<'g> Lowering<'g> {
                 }
                 self.enclosed(&dimension, before, Statement::Loop(repeated), after)
             }
-            Carrier::Threads => {
-                let closed = self.close_shared(1, &mut body);
+            Carrier::Kernel | Carrier::Threads => {
+                let closed = self.close_shared(1, &mut body, true);
                 let of_schedule = consume.schedule.team().cloned().unwrap_or_default();
                 let translate = |expr: &Option<Expr>| expr.as_ref().map(|expr| frame.translate(expr));
                 // One processing element needs no team.

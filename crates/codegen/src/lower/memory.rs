@@ -285,6 +285,8 @@ impl<'g> Lowering<'g> {
         } else if container.lifetime == Lifetime::Persistent {
             self.of_caller(frame, container, &size)?;
             Allocation::Persistent
+        } else if self.is_of_device(container.storage) {
+            Allocation::Dynamic
         } else {
             self.placement(&size, container.element)
         };

@@ -26,6 +26,7 @@ mod dataflow;
 mod debug;
 mod error;
 mod fan_out;
+mod kernel;
 mod memory;
 mod nested;
 mod options;

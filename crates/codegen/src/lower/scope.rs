@@ -18,6 +18,8 @@ use crate::plan::{Captures, Level, Location, Loop, LoopDimension, Statement, Tea
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Carrier {
     Threads,
+    /// The threads of a device.
+    Kernel,
     /// Tasks that wait for each other.
     Tasks,
     OneThread {
@@ -26,14 +28,16 @@ pub(super) enum Carrier {
 }
 
 /// A map that is being lowered.
-struct Nest<'g, 't> {
+pub(super) struct Nest<'g, 't> {
     graph: Graph<'g, 't>,
     entry: NodeId,
-    node: &'g Node,
-    map: &'g Map,
+    pub(super) node: &'g Node,
+    pub(super) map: &'g Map,
     carrier: Carrier,
     /// As the team's.
     nested: Option<Expr>,
+    /// Number of buffers of the plan before it.
+    pub(super) n_buffers: usize,
 }
 
 impl<'g> Lowering<'g> {
@@ -65,11 +69,12 @@ impl<'g> Lowering<'g> {
         let timer = self.timer(TimerKind::Map, &frame.at(&node.label));
         let mut statements = vec![Statement::Comment(format!("map {}", node.label))];
         let mut hidden = self.bind_connectors(frame, graph, entry, &mut statements)?;
-        let nest = Nest { graph, entry, node, map, carrier, nested };
+        let nest = Nest { graph, entry, node, map, carrier, nested, n_buffers: self.plan.buffers.len() };
         let order: Vec<usize> = (0..map.params.len()).collect();
         statements.extend(match carrier {
             Carrier::OneThread { .. } | Carrier::Tasks => self.nested_loops(frame, &nest, &order)?,
             Carrier::Threads => self.shared(frame, &nest)?,
+            Carrier::Kernel => self.kernel(frame, &nest)?,
         });
         while let Some((symbol, old)) = hidden.pop() {
             frame.unbind(&symbol, old);
@@ -120,6 +125,8 @@ impl<'g> Lowering<'g> {
                 Ok(Carrier::OneThread { unroll: false })
             }
             Schedule::Unrolled => Ok(Carrier::OneThread { unroll: true }),
+            // A range without dimensions has one iteration.
+            Schedule::GpuGrid(_) if !self.in_parallel() && !by_one => Ok(Carrier::Kernel),
             Schedule::GpuGrid(_)
             | Schedule::GpuBlock(_)
             | Schedule::FpgaDevice
@@ -153,7 +160,7 @@ impl<'g> Lowering<'g> {
     }
 
     /// The given dimensions as tasks or as loops that one thread runs, then the inside of the scope.
-    fn nested_loops(
+    pub(super) fn nested_loops(
         &mut self,
         frame: &mut CallFrame<'g>,
         nest: &Nest<'g, '_>,
@@ -245,7 +252,7 @@ impl<'g> Lowering<'g> {
         let mut body = self.nested_loops(frame, nest, &inner)?;
         let work = self.work(&dimensions, &repeated, &body, first_variable);
         self.close_around(repeated.len());
-        let closed = self.close_shared(dimensions.len(), &mut body);
+        let closed = self.close_shared(dimensions.len(), &mut body, true);
         for (d, old) in hidden.into_iter().rev() {
             frame.unbind(&map.params[d], old);
         }
@@ -291,7 +298,7 @@ impl<'g> Lowering<'g> {
 
     /// The loop of a dimension, and the value of its parameter in it: its variable, or what that counts where the direction
     /// of the range is not known or several values are taken at each step.
-    fn dimension(
+    pub(super) fn dimension(
         &mut self,
         frame: &CallFrame<'g>,
         nest: &Nest<'g, '_>,
@@ -326,12 +333,7 @@ impl<'g> Lowering<'g> {
 /// range needs no other.
 fn shared_dimensions(nest: &Nest<'_, '_>) -> Vec<usize> {
     let map = nest.map;
-    let independent = |d: usize| {
-        map.ranges.0.get(d).is_some_and(|range| {
-            let symbols = range.free_symbols();
-            map.params.iter().all(|parameter| !symbols.contains(parameter))
-        })
-    };
+    let independent = |d: usize| has_own_range(map, d);
     if let Some(n) = map.schedule.team().and_then(|team| team.collapse).filter(|n| *n > 1) {
         let n = usize::try_from(n).unwrap_or(usize::MAX).min(map.params.len());
         return (0..n).take_while(|d| *d == 0 || independent(*d)).collect();
@@ -340,6 +342,14 @@ fn shared_dimensions(nest: &Nest<'_, '_>) -> Vec<usize> {
         independent(*d) && writes_move_with(nest.graph.state, nest.graph.tree, nest.entry, &map.params[*d])
     });
     vec![moving.unwrap_or(0)]
+}
+
+/// Whether the range of a dimension uses no parameter of its map.
+pub(super) fn has_own_range(map: &Map, d: usize) -> bool {
+    map.ranges.0.get(d).is_some_and(|range| {
+        let symbols = range.free_symbols();
+        map.params.iter().all(|parameter| !symbols.contains(parameter))
+    })
 }
 
 /// Whether every write with conflict resolution inside of a scope has an index that moves with a parameter.

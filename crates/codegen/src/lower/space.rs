@@ -4,7 +4,7 @@
 use sdfg::ir::Storage;
 
 use super::target::Target;
-use crate::plan::{Allocation, Buffer, BufferId, Plan, Space};
+use crate::plan::{Allocation, Buffer, BufferId, Level, Loop, Plan, Space, Statement};
 
 /// The memory that a storage of the graph asks for; `None` where any memory that code of its place reaches will do.
 pub(super) fn asked(storage: Storage) -> Option<Space> {
@@ -23,6 +23,9 @@ pub(super) fn assign_spaces(plan: &mut Plan, target: &Target, storages: &[Storag
     for (buffer, storage) in plan.buffers.iter_mut().zip(storages) {
         buffer.space = space_of(buffer, target, *storage);
     }
+    for local in kernel_locals(&plan.body) {
+        plan.buffers[local.index()].space = Space::Register;
+    }
     for index in 0..plan.buffers.len() {
         let id = BufferId(index as u32);
         if plan.is_reference(id)
@@ -31,6 +34,18 @@ pub(super) fn assign_spaces(plan: &mut Plan, target: &Target, storages: &[Storag
             plan.buffers[index].space = plan.buffer(*owner).space;
         }
     }
+}
+
+/// Memory of the threads of kernels.
+fn kernel_locals(body: &[Statement]) -> Vec<BufferId> {
+    let mut locals = Vec::new();
+    for statement in body {
+        if let Statement::Loop(Loop { level: Level::Grid(kernel), .. }) = statement {
+            locals.extend(&kernel.locals);
+        }
+        statement.bodies().into_iter().for_each(|body| locals.extend(kernel_locals(body)));
+    }
+    locals
 }
 
 /// The memory of a buffer: what its storage asks for, if the target has that and code can choose.

@@ -89,6 +89,14 @@ impl Target {
         }
     }
 
+    /// A multicore CPU with one CUDA device, for which source is printed. Vectors are left to the compiler of the source.
+    pub fn cuda() -> Self {
+        let mut target = Target { name: "CUDA device", ..Target::cpu() };
+        target.levels.insert(LevelKind::Grid);
+        target.spaces.extend([Space::DeviceGlobal, Space::Register]);
+        target
+    }
+
     /// Largest accumulator in bytes of which every thread gets its own copy; larger targets are combined atomically. It stays within
     /// half of a second-level cache.
     pub(super) fn private_bytes(&self) -> u64 {

@@ -6,6 +6,7 @@ use sdfg::subset::Range;
 use sdfg::symbolic::{Expr, Symbol};
 
 use super::compute::Scalar;
+use super::kernel::Kernel;
 use super::parts::{Part, PartMut};
 use super::print::Printer;
 use super::statement::{JumpTarget, Statement};
@@ -49,8 +50,8 @@ pub enum Level {
     Rank,
     /// Threads of the host that share the iterations.
     Team(Box<Team>),
-    /// Blocks of a kernel on a device.
-    Grid(Extents),
+    /// A kernel on a device.
+    Grid(Box<Kernel>),
     /// Threads of one block.
     Block(Extents),
     /// Threads of one block that execute an instruction together.
@@ -179,7 +180,11 @@ impl Loop {
                 visit(Part::Body(&self.body));
                 team.parts(visit);
             }
-            Level::Grid(units) | Level::Block(units) => {
+            Level::Grid(kernel) => {
+                visit(Part::Body(&self.body));
+                kernel.parts(visit);
+            }
+            Level::Block(units) => {
                 units.extents.iter().for_each(|extent| visit(Part::Evaluates(extent)));
                 visit(Part::Body(&self.body));
             }
@@ -202,8 +207,8 @@ impl Loop {
         match &mut self.level {
             Level::Team(team) => team.parts_mut(visit),
             Level::Vector(vector) => vector.parts_mut(visit),
+            Level::Grid(kernel) => kernel.parts_mut(visit),
             Level::Rank
-            | Level::Grid(_)
             | Level::Block(_)
             | Level::Lane
             | Level::Sequential { .. }
@@ -229,7 +234,11 @@ impl Loop {
                 let selector = selector_text(selector.as_ref());
                 to.nested(format_args!("{word} {ranges}{independent}{selector}"), &self.body)
             }
-            Level::Grid(units) | Level::Block(units) => {
+            Level::Grid(kernel) => to.braced(kernel.heading(&ranges, independent), |to| {
+                kernel.print(to)?;
+                to.statements(&self.body)
+            }),
+            Level::Block(units) => {
                 let extents: Vec<String> = units.extents.iter().map(Expr::to_string).collect();
                 let extents = extents.join(", ");
                 to.nested(format_args!("{word} {ranges} of {extents}{independent}"), &self.body)

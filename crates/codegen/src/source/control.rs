@@ -67,7 +67,11 @@ impl Function<'_, '_> {
                     self.close_stream(name);
                     return Ok(());
                 }
-                self.line(format!("free({name});"));
+                if self.program.is_on_device(*buffer) {
+                    self.on_success_of(&format!("cudaFreeAsync({name}, 0)"))?;
+                } else {
+                    self.line(format!("free({name});"));
+                }
                 self.line(format!("{name} = NULL;"));
                 Ok(())
             }
@@ -254,6 +258,9 @@ impl Function<'_, '_> {
         let ty = self.element_type(id);
         let plan = self.program.plan;
         let buffer = plan.buffer(id);
+        if self.program.is_on_device(id) {
+            return self.allocate_on_device(&ty, pointer, &buffer.size);
+        }
         let bytes = self.byte_size(&buffer.size, &ty)?;
         let allocate = self.program.allocate_helper();
         self.line(format!("{pointer} = ({ty} *){allocate}({bytes});"));
@@ -281,6 +288,10 @@ impl Function<'_, '_> {
     }
 
     fn copy(&mut self, copy: &Copy) -> Print<()> {
+        let is_on_device = |location: &Location| self.program.is_on_device(location.buffer);
+        if !self.is_of_device && (is_on_device(&copy.from) || is_on_device(&copy.to)) {
+            return self.copy_of_device(copy);
+        }
         let mut dimensions = copy.merged_dimensions();
         let is_block = matches!(copy.write, Resolved::Store)
             && self.base(copy.from.buffer) == Base::Pointer
@@ -308,6 +319,54 @@ impl Function<'_, '_> {
                 Some(block) => self.copy_block(&from, &to, &block.extent),
             };
         };
+        self.along_copy(dimension, (from, to), &|f, from, to| {
+            f.copy_dimensions(copy, inner, block, (from, to))
+        })
+    }
+
+    /// A copy from or to memory of the device, which the host asks for: in rows, as long as they can be.
+    fn copy_of_device(&mut self, copy: &Copy) -> Print<()> {
+        if !matches!(copy.write, Resolved::Store) {
+            return Err(unsupported("copies with conflict resolution to memory of a device"));
+        }
+        let mut dimensions = copy.merged_dimensions();
+        let one = || CopyDimension { extent: Expr::one(), from_stride: Expr::one(), to_stride: Expr::one() };
+        let is_even = |d: &CopyDimension| d.from_stride.is_one() && d.to_stride.is_one();
+        let row = if dimensions.last().is_some_and(is_even) { dimensions.pop() } else { None };
+        let (row, rows) = (row.unwrap_or_else(one), dimensions.pop().unwrap_or_else(one));
+        let offsets = (self.index(&copy.from.offset)?, self.index(&copy.to.offset)?);
+        self.copy_outer(copy, &dimensions, (&row, &rows), offsets)
+    }
+
+    fn copy_outer(
+        &mut self,
+        copy: &Copy,
+        dimensions: &[CopyDimension],
+        (row, rows): (&CopyDimension, &CopyDimension),
+        (from, to): (Code, Code),
+    ) -> Print<()> {
+        let Some((dimension, inner)) = dimensions.split_first() else {
+            let address = |place: Place| format!("&{}", place.text);
+            let from = address(self.place_at(copy.from.buffer, &from));
+            let to = address(self.place_at(copy.to.buffer, &to));
+            let ty = self.program.memory_type(self.program.plan.buffer(copy.to.buffer).element);
+            let width = self.index(&row.extent)?;
+            let [extent, from_stride, to_stride] =
+                [&rows.extent, &rows.from_stride, &rows.to_stride].map(|part| self.index(part));
+            return self.copy_rows((&from, &to), &ty, &width, (&extent?, &from_stride?, &to_stride?));
+        };
+        self.along_copy(dimension, (from, to), &|f, from, to| {
+            f.copy_outer(copy, inner, (row, rows), (from, to))
+        })
+    }
+
+    /// The loop over a dimension of a copy; `body` is given the offsets of both sides.
+    fn along_copy(
+        &mut self,
+        dimension: &CopyDimension,
+        (from, to): (Code, Code),
+        body: &dyn Fn(&mut Self, Code, Code) -> Print<()>,
+    ) -> Print<()> {
         let [extent, from_stride, to_stride] =
             [&dimension.extent, &dimension.from_stride, &dimension.to_stride].map(|part| self.index(part));
         let (extent, from_stride, to_stride) = (extent?, from_stride?, to_stride?);
@@ -318,7 +377,7 @@ impl Function<'_, '_> {
         let from = sum(&from, &product(&index, &from_stride));
         let to = sum(&to, &product(&index, &to_stride));
         self.frames.push(Frame::Loop { target: None, continues: false });
-        self.block(heading, |f| f.copy_dimensions(copy, inner, block, (from, to)))?;
+        self.block(heading, |f| body(f, from, to))?;
         self.frames.pop();
         Ok(())
     }

@@ -207,6 +207,8 @@ impl Program<'_> {
             let name = self.names.buffer(id);
             text.push_str(&if self.is_stream(id) {
                 format!("    sdfg_stream_close((sdfg_stream *)handle->{name});\n")
+            } else if self.is_on_device(id) {
+                format!("    (void)cudaFree(handle->{name});\n")
             } else {
                 format!("    free(handle->{name});\n")
             });
@@ -295,6 +297,9 @@ impl Program<'_> {
         self.bind_arena(&mut f)?;
         f.line(format!("status = {body};"));
         f.is_fallible = true;
+        if self.is_cuda {
+            f.block("if (status == 0)", |f| f.on_success_of("cudaDeviceSynchronize()"))?;
+        }
         self.hand_back(&mut f)?;
         let mut parameters = vec![format!("{name}_t *handle")];
         parameters.extend(self.parameters());
@@ -365,6 +370,9 @@ impl Program<'_> {
                 f.open_stream(id, name)?;
                 f.line(format!("handle->{name} = {name};"));
                 return Ok(());
+            }
+            if self.is_on_device(id) {
+                return f.allocate_on_device(&ty, &format!("handle->{name}"), &buffer.size);
             }
             f.line(format!("handle->{name} = {allocate}({size});"));
             f.fail_if(

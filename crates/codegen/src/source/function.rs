@@ -11,7 +11,7 @@ use super::program::Program;
 use super::stream::Collector;
 use super::text::{Code, Lines, Precedence};
 use crate::interface::Status;
-use crate::plan::{Allocation, BufferId, Captures, Declarations, JumpTarget, PassedAs, Statement};
+use crate::plan::{Allocation, BufferId, Captures, Declarations, JumpTarget, PassedAs, Space, Statement};
 
 /// The expression that names a buffer in a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +98,8 @@ pub(super) struct Function<'w, 'p> {
     returns: Returns,
     /// Whether something in the function can fail.
     pub(super) is_fallible: bool,
+    /// Whether threads of a device run it.
+    pub(super) is_of_device: bool,
     temporaries: usize,
 }
 
@@ -120,6 +122,7 @@ impl<'w, 'p> Function<'w, 'p> {
             uses_handle: false,
             returns,
             is_fallible: false,
+            is_of_device: false,
             temporaries: 0,
         }
     }
@@ -303,6 +306,9 @@ impl<'w, 'p> Function<'w, 'p> {
         if is_owned && self.program.is_stream(id) {
             self.declare(name, format!("{ty} *{name} = NULL;"));
             self.at_end(format!("sdfg_stream_close({name});"));
+        } else if is_owned && self.program.is_on_device(id) {
+            self.declare(name, format!("{ty} *{name} = NULL;"));
+            self.at_end(format!("if ({name} != NULL) {{ (void)cudaFreeAsync({name}, 0); }}"));
         } else if is_owned {
             self.declare_owned(&ty, name);
         } else {
@@ -439,6 +445,19 @@ impl<'w, 'p> Function<'w, 'p> {
         self.line("goto done;");
     }
 
+    /// Ends the function with the status that a call returns, unless it is 0.
+    pub(super) fn take_status(&mut self, call: &str) -> Print<()> {
+        if self.returns == Returns::Nothing {
+            return Err(defect("a function without a status calls the device"));
+        }
+        self.is_fallible = true;
+        self.line(format!("status = {call};"));
+        self.block("if (status != 0)", |f| {
+            f.line("goto done;");
+            Ok(())
+        })
+    }
+
     /// Ends the run with a status if a condition holds.
     pub(super) fn fail_if(&mut self, condition: &str, status: Status, text: &str) -> Print<()> {
         self.block(format!("if ({condition})"), |f| {
@@ -488,6 +507,11 @@ impl Program<'_> {
         } else {
             "0"
         }
+    }
+
+    /// Whether a buffer lies in memory of a device.
+    pub(super) fn is_on_device(&self, id: BufferId) -> bool {
+        self.plan.buffer(id).space == Space::DeviceGlobal
     }
 
     /// Whether a buffer is a stream.

@@ -20,13 +20,13 @@ use crate::plan::{
 };
 
 /// A function that writes the statements of one iteration.
-type Body<'f, 'w, 'p> = &'f dyn Fn(&mut Function<'w, 'p>) -> Print<()>;
+pub(super) type Body<'f, 'w, 'p> = &'f dyn Fn(&mut Function<'w, 'p>) -> Print<()>;
 
 /// One dimension of a shared iteration space.
-struct Dimension {
-    begin: Code,
-    step: Code,
-    extent: Code,
+pub(super) struct Dimension {
+    pub(super) begin: Code,
+    pub(super) step: Code,
+    pub(super) extent: Code,
 }
 
 impl<'w, 'p> Function<'w, 'p> {
@@ -60,12 +60,8 @@ impl<'w, 'p> Function<'w, 'p> {
                 }
                 self.counted(dimension, &|f| f.statements(&each.body))
             }
-            Level::Rank
-            | Level::Grid(_)
-            | Level::Block(_)
-            | Level::Lane
-            | Level::Pipelined { .. }
-            | Level::Replicated => {
+            Level::Grid(kernel) => self.launch(each, kernel),
+            Level::Rank | Level::Block(_) | Level::Lane | Level::Pipelined { .. } | Level::Replicated => {
                 let level = each.level.kind().name();
                 Err(defect(format!("a processor has no level `{level}`")))
             }
@@ -134,7 +130,7 @@ impl<'w, 'p> Function<'w, 'p> {
     }
 
     /// The body of a loop whose heading was written, and its end.
-    fn loop_body(&mut self, body: Body<'_, 'w, 'p>) -> Print<()> {
+    pub(super) fn loop_body(&mut self, body: Body<'_, 'w, 'p>) -> Print<()> {
         self.frames.push(Frame::Loop { target: None, continues: false });
         body(self)?;
         self.frames.pop();
@@ -156,7 +152,7 @@ impl<'w, 'p> Function<'w, 'p> {
     }
 
     /// Gives the variable of a dimension the value with a number.
-    fn set_counter(
+    pub(super) fn set_counter(
         &mut self,
         dimension: &LoopDimension,
         begin: &Code,
@@ -333,7 +329,7 @@ impl<'w, 'p> Function<'w, 'p> {
     }
 
     /// The dimensions of a shared iteration space, and how many iterations it has.
-    fn space(&mut self, dimensions: &[LoopDimension]) -> Print<(Vec<Dimension>, Code)> {
+    pub(super) fn space(&mut self, dimensions: &[LoopDimension]) -> Print<(Vec<Dimension>, Code)> {
         let mut total: Option<Code> = None;
         let mut space = Vec::with_capacity(dimensions.len());
         for dimension in dimensions {

@@ -239,6 +239,9 @@ impl Function<'_, '_> {
         custom: Option<&TypedExpressionCode>,
     ) -> Print<()> {
         self.check_lanes(place, value)?;
+        if self.is_of_device {
+            return self.combine_on_device(place, value, resolution, custom);
+        }
         self.program.has_threads.set(true);
         for (lane, code) in value.lanes.iter().enumerate() {
             let element = place.lane(lane);
@@ -267,6 +270,40 @@ impl Function<'_, '_> {
         Ok(())
     }
 
+    /// As [`combine_atomic`](Self::combine_atomic), by the atomic functions of a device.
+    fn combine_on_device(
+        &mut self,
+        place: &Place,
+        value: &Lanes,
+        resolution: &ConflictResolution,
+        custom: Option<&TypedExpressionCode>,
+    ) -> Print<()> {
+        let is_sum = matches!(resolution, ConflictResolution::Sum);
+        for (lane, code) in value.lanes.iter().enumerate() {
+            let element = place.lane(lane);
+            if value.ty.is_complex() {
+                let number = self.named(value.ty, code.clone());
+                for part in ["re", "im"] {
+                    self.line(format!("atomicAdd(&{element}.{part}, {}.{part});", number.text));
+                }
+                continue;
+            }
+            match value.ty {
+                ScalarType::F32 | ScalarType::F64 | ScalarType::I32 | ScalarType::U32 if is_sum => {
+                    self.line(format!("atomicAdd(&{element}, {});", code.text));
+                }
+                // CUDA adds to one type of 64 bits, whose sums are those of the others.
+                ScalarType::I64 | ScalarType::U64 if is_sum => {
+                    let ty = "unsigned long long";
+                    let code = code.at_least(Precedence::Atom);
+                    self.line(format!("atomicAdd(({ty} *)&{element}, ({ty}){code});"));
+                }
+                _ => self.compare_exchange(&element, value.ty, code, resolution, custom)?,
+            }
+        }
+        Ok(())
+    }
+
     /// Combines until no other thread wrote in between.
     fn compare_exchange(
         &mut self,
@@ -280,7 +317,11 @@ impl Function<'_, '_> {
             let value = f.named(ty, value.clone());
             let (old, next) = (f.temporary(), f.temporary());
             f.line(format!("{} {old}, {next};", lane_type(ty)));
-            f.line(format!("__atomic_load(&{element}, &{old}, __ATOMIC_RELAXED);"));
+            f.line(if f.is_of_device {
+                format!("{old} = {element};")
+            } else {
+                format!("__atomic_load(&{element}, &{old}, __ATOMIC_RELAXED);")
+            });
             f.lines.open("do {");
             let held = Code::atom(old.clone());
             let held = if ty == ScalarType::Bool {
@@ -291,9 +332,13 @@ impl Function<'_, '_> {
             let combined = f.combine(&Lanes::scalar(ty, held), &Lanes::scalar(ty, value), resolution, custom)?;
             let code = combined.only()?.text.clone();
             f.line(format!("{next} = {code};"));
-            f.lines.close(format!(
-                "}} while (!__atomic_compare_exchange(&{element}, &{old}, &{next}, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED));"
-            ));
+            let exchange = if f.is_of_device {
+                let exchange = f.program.helper("sdfg_exchange", || DEVICE_EXCHANGE.to_owned());
+                format!("{exchange}(&{element}, &{old}, {next})")
+            } else {
+                format!("__atomic_compare_exchange(&{element}, &{old}, &{next}, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)")
+            };
+            f.lines.close(format!("}} while (!{exchange});"));
             Ok(())
         })
     }
@@ -306,6 +351,37 @@ impl Function<'_, '_> {
         Ok(Lanes { ty: element.lane(), lanes })
     }
 }
+
+/// Compare and swap on a device, which has it for words of 4 and 8 bytes; smaller elements are exchanged within their word.
+const DEVICE_EXCHANGE: &str = "\
+template <typename T>
+static __device__ bool sdfg_exchange(T *place, T *expected, T desired) {
+    bool is_done;
+    if (sizeof(T) == 8) {
+        unsigned long long before = 0, after = 0, found;
+        memcpy(&before, expected, sizeof(T));
+        memcpy(&after, &desired, sizeof(T));
+        found = atomicCAS((unsigned long long *)(void *)place, before, after);
+        is_done = found == before;
+        memcpy(expected, &found, sizeof(T));
+    } else {
+        const uintptr_t address = (uintptr_t)place, shift = (address & 3) * 8;
+        unsigned *const word = (unsigned *)(address & ~(uintptr_t)3);
+        const unsigned mask = (sizeof(T) == 4 ? 0xffffffffu : (1u << (8 * sizeof(T) % 32)) - 1u) << shift;
+        unsigned before = 0, after = 0, old = *word, found;
+        memcpy(&before, expected, sizeof(T));
+        memcpy(&after, &desired, sizeof(T));
+        /* Other elements of the word may change meanwhile. */
+        while ((old & mask) == (before << shift) && (found = atomicCAS(word, old, (old & ~mask) | (after << shift))) != old) {
+            old = found;
+        }
+        is_done = (old & mask) == (before << shift);
+        old = (old & mask) >> shift;
+        memcpy(expected, &old, sizeof(T));
+    }
+    return is_done;
+}
+";
 
 /// A sum of indices.
 pub(super) fn sum(a: &Code, b: &Code) -> Code {

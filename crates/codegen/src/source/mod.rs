@@ -1,4 +1,4 @@
-//! C source, printed from plans: C11 with OpenMP.
+//! C source, printed from plans: C11 with OpenMP; and CUDA source, which is the same with kernels.
 //!
 //! `program` is the file that is being written, `function` one function of it; the other files write one family of the plan language each.
 //! Where an operator of C means what the plan says, it is written; elsewhere the file has a small helper, defined before its first use.
@@ -10,12 +10,14 @@ mod callback;
 mod complex;
 mod control;
 mod convert;
+mod cuda;
 mod entry;
 mod error;
 mod expression;
 mod float;
 mod function;
 mod index;
+mod kernel;
 mod loops;
 mod memory;
 mod names;
@@ -37,6 +39,7 @@ use sdfg::ir::FloatMode;
 
 use crate::plan::Plan;
 pub use build::{BuildError, CCompiler};
+pub use cuda::cuda_flags;
 pub use error::SourceError;
 use program::Program;
 
@@ -55,24 +58,41 @@ pub struct SourceOptions {
 /// # Errors
 /// [`SourceError`] if the program has a name that C does not have, or something that C source does not support.
 pub fn c_source(plan: &Plan, options: &SourceOptions) -> Result<String, SourceError> {
+    file(plan, options, false)
+}
+
+/// One self-contained file of CUDA C++, with the functions of [`c_source`] and a kernel for each loop of level grid. Its first
+/// lines name the flags of `nvcc` that it needs. The plan is one for [`Target::cuda`](crate::lower::Target::cuda).
+///
+/// # Errors
+/// As [`c_source`].
+pub fn cuda_source(plan: &Plan, options: &SourceOptions) -> Result<String, SourceError> {
+    file(plan, options, true)
+}
+
+fn file(plan: &Plan, options: &SourceOptions, is_cuda: bool) -> Result<String, SourceError> {
     let interface = plan.interface()?;
     let floats = options.floats.unwrap_or(plan.float_mode);
-    let program = Program::new(plan, floats);
+    let program = Program::new(plan, floats, is_cuda);
     let handle = program.handle();
     program.entries(&interface, options.threads.map_or(0, NonZeroU32::get))?;
-    let constants = program.constants()?;
+    let mut constants = program.constants()?;
     let (has_threads, has_runtime) = (program.has_threads.get(), program.has_runtime.get());
-    let (headers, helpers, functions) = program.finish();
+    let (headers, mut helpers, mut functions) = program.finish();
+    if is_cuda {
+        cuda::for_device(&mut helpers, &mut constants, &mut functions);
+    }
     let constants = needed(constants, functions.iter());
     let helpers = needed(helpers, constants.iter().chain(&functions).chain([&handle]));
-    let mut text = head(&plan.name, floats, has_threads);
+    let mut text =
+        if is_cuda { cuda::head(&plan.name, floats) } else { head(&plan.name, floats, has_threads) };
     for header in headers {
         text.push_str(&format!("#include <{header}>\n"));
     }
     if has_threads {
         text.push_str("#include <omp.h>\n");
     }
-    text.push_str(MACROS);
+    text.push_str(if is_cuda { cuda::MACROS } else { MACROS });
     if has_runtime {
         text.push_str(&part("Streams and tasks: what this program calls.", &[sdfg_runtime::C_HEADER]));
     }

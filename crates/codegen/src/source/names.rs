@@ -26,7 +26,7 @@ const OF_HEADERS: [&str; 12] = [
 ];
 
 /// Names that generated functions and the handle use themselves.
-const OF_FUNCTIONS: [&str; 14] = [
+const OF_FUNCTIONS: [&str; 21] = [
     "handle",
     "error",
     "arena",
@@ -41,6 +41,14 @@ const OF_FUNCTIONS: [&str; 14] = [
     "captured",
     "arguments",
     "config",
+    // Of CUDA.
+    "blockIdx",
+    "blockDim",
+    "gridDim",
+    "threadIdx",
+    "dim3",
+    "atomicAdd",
+    "atomicCAS",
 ];
 
 /// The identifiers of a program.
@@ -134,7 +142,7 @@ fn identifier(name: &str) -> String {
             || is_reserved(text)
             || OF_HEADERS.contains(&text)
             || OF_FUNCTIONS.contains(&text)
-            || ["INT", "UINT", "SDFG_", "SIZE_", "M_", "__builtin", "__atomic", "__sync"]
+            || ["INT", "UINT", "SDFG_", "SIZE_", "M_", "__builtin", "__atomic", "__sync", "cuda"]
                 .iter()
                 .any(|prefix| text.starts_with(prefix))
     };

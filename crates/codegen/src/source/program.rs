@@ -15,6 +15,8 @@ pub(super) struct Program<'p> {
     /// The arithmetic of floating-point numbers.
     pub(super) floats: FloatMode,
     pub(super) names: Names,
+    /// Whether the file is CUDA's C++ instead of C.
+    pub(super) is_cuda: bool,
     /// Small functions and types that the code uses, by name, each after those that it uses itself.
     helpers: RefCell<IndexMap<String, String>>,
     /// Functions of the program itself, in the order in which they are defined.
@@ -28,12 +30,13 @@ pub(super) struct Program<'p> {
 
 impl<'p> Program<'p> {
     /// An empty file for a plan.
-    pub(super) fn new(plan: &'p Plan, floats: FloatMode) -> Self {
+    pub(super) fn new(plan: &'p Plan, floats: FloatMode, is_cuda: bool) -> Self {
         let headers = BTreeSet::from(["stdbool.h", "stddef.h", "stdint.h", "stdlib.h"]);
         Program {
             plan,
             floats,
             names: Names::of(plan),
+            is_cuda,
             helpers: RefCell::default(),
             functions: RefCell::default(),
             headers: RefCell::new(headers),

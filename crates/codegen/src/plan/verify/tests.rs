@@ -10,8 +10,8 @@ use super::PlanError;
 use crate::lower::capture;
 use crate::plan::{
     Allocation, Buffer, BufferId, Captures, Copy, Extents, JumpTarget, Level, LevelKind, Location, Loop,
-    LoopDimension, Plan, PrivateAccumulator, QueueOwner, Resolved, Slot, Space, Statement, Strided,
-    SymbolArgument, Team,
+    LoopDimension, Plan, PrivateAccumulator, QueueOwner, Realisation, Resolved, Slot, Space, Statement,
+    Strided, SymbolArgument, Team,
 };
 
 /// A plan whose buffer number `k` is called `bk`.
@@ -81,7 +81,7 @@ fn levels_are_nested_as_in_the_machine() {
     let units = Extents::default;
     let lane = |body| of_level(Level::Lane, body);
     let block = |body| of_level(Level::Block(units()), body);
-    let grid = |body| of_level(Level::Grid(units()), body);
+    let grid = |body| of_level(Level::Grid(Box::default()), body);
     let of = |statement| broken(&plan(vec![], vec![statement]));
     assert_eq!(of(grid(vec![block(vec![lane(vec![])])])), []);
     assert_eq!(of(team(vec![], vec![grid(vec![])])), []);
@@ -117,17 +117,28 @@ fn code_reaches_the_memory_that_it_uses() {
         broken(&plan)
     };
     let touched = || touch(Expr::zero());
-    let grid = || of_level(Level::Grid(Extents::default()), vec![touched()]);
+    let grid = || of_level(Level::Grid(Box::default()), vec![touched()]);
     for space in [Space::HostHeap, Space::Stack, Space::RankLocal] {
         assert_eq!(in_space(space, touched()), []);
         let buffer = "b0".to_owned();
         let error = PlanError::Unreachable { buffer, space, level: Some(LevelKind::Grid) };
         assert_eq!(in_space(space, grid()), [error]);
     }
+    let combined = || match touched() {
+        Statement::Copy(mut copy) => {
+            let (resolution, realisation) = (ConflictResolution::Sum, Realisation::Plain);
+            copy.write = Resolved::Combine { resolution, custom: None, realisation };
+            Statement::Copy(copy)
+        }
+        other => other,
+    };
     for space in [Space::DeviceGlobal, Space::BlockShared, Space::Register] {
         assert_eq!(in_space(space, grid()), []);
         let error = PlanError::Unreachable { buffer: "b0".to_owned(), space, level: None };
-        assert_eq!(in_space(space, touched()), [error]);
+        assert_eq!(in_space(space, combined()), std::slice::from_ref(&error));
+        // Copies of the host move data to a device and back.
+        let expected = if space == Space::DeviceGlobal { vec![] } else { vec![error] };
+        assert_eq!(in_space(space, touched()), expected);
     }
     for space in [Space::Pinned, Space::Constant] {
         assert_eq!((in_space(space, touched()), in_space(space, grid())), (vec![], vec![]));

@@ -7,7 +7,8 @@ use sdfg::symbolic::{Expr, Symbol};
 use super::PlanError;
 use super::position::PlanPosition;
 use crate::plan::{
-    Allocation, Buffer, BufferId, Captures, Entry, JumpTarget, LevelKind, Part, Plan, Space, Statement,
+    Allocation, Buffer, BufferId, Captures, Entry, JumpTarget, LevelKind, Part, Plan, Resolved, Space,
+    Statement,
 };
 
 /// Findings of a walk over a plan.
@@ -46,6 +47,8 @@ struct Entries {
 struct Around {
     place: PlanPosition,
     levels: Vec<LevelKind>,
+    /// Whether the statement is a copy, by which the host reaches memory of devices.
+    copies: bool,
     jumps: BTreeMap<JumpTarget, Entries>,
 }
 
@@ -64,6 +67,7 @@ impl<'p> Found<'p> {
             *position += 1;
             let mut inner = around.clone();
             inner.place.position = *position;
+            inner.copies = matches!(statement, Statement::Copy(copy) if copy.write == Resolved::Store);
             let (mut bodies, mut parts) = (Vec::new(), Vec::new());
             statement.parts(&mut |part| match part {
                 Part::Body(body) => bodies.push(body),
@@ -151,7 +155,7 @@ impl<'p> Found<'p> {
             Part::Counts(variable) => self.counted.entry(variable.clone()).or_default().push(here),
             Part::Touches(buffer) => {
                 let described = plan.buffer(buffer);
-                self.reach(described, &inner.levels);
+                self.reach(described, inner);
                 if plan.checked {
                     self.reads(&described.size, place);
                 }
@@ -201,14 +205,15 @@ impl<'p> Found<'p> {
     }
 
     /// Looks at where a buffer lies that code inside of these levels uses.
-    fn reach(&mut self, buffer: &Buffer, levels: &[LevelKind]) {
+    fn reach(&mut self, buffer: &Buffer, around: &Around) {
         let is_of_device =
             |level: &&LevelKind| matches!(level, LevelKind::Grid | LevelKind::Block | LevelKind::Lane);
-        let level = levels.iter().rev().find(is_of_device).copied();
+        let level = around.levels.iter().rev().find(is_of_device).copied();
         let Buffer { name, space, .. } = buffer;
         let is_reached = match space {
             Space::HostHeap | Space::Stack | Space::RankLocal => level.is_none(),
-            Space::DeviceGlobal | Space::BlockShared | Space::Register => level.is_some(),
+            Space::DeviceGlobal => level.is_some() || around.copies,
+            Space::BlockShared | Space::Register => level.is_some(),
             Space::Pinned | Space::Constant => true,
         };
         if !is_reached {

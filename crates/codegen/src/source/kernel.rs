@@ -1,0 +1,240 @@
+//! Kernels of CUDA: the function of a loop of level grid, and its launch.
+//!
+//! The innermost dimension runs along `x` of the grid, the next one along `y`, and all others along `z`, so that no index needs a
+//! division in maps of up to three dimensions. A thread strides through the grid: a kernel is right for every launch.
+
+use super::error::{Print, defect};
+use super::function::{Function, Returns};
+use super::loops::Dimension;
+use super::memory::product;
+use super::text::{Code, Precedence};
+use crate::plan::{Kernel, Loop};
+use sdfg::dtype::ScalarType;
+use sdfg::symbolic::Expr;
+
+/// Axes of a grid with the most blocks along each.
+const AXES: [(char, &str); 3] = [('x', "2147483647"), ('y', "65535"), ('z', "65535")];
+
+/// Threads of a block along each axis where the program names none: for one, for two, and for more dimensions.
+const THREADS: [[u32; 3]; 3] = [[256, 1, 1], [32, 8, 1], [32, 8, 1]];
+
+impl<'w, 'p> Function<'w, 'p> {
+    /// Defines the function of a kernel, and launches it unless it has no iterations.
+    pub(super) fn launch(&mut self, each: &Loop, kernel: &Kernel) -> Print<()> {
+        let program = self.program;
+        if !program.is_cuda {
+            return Err(defect("a processor has no level `grid`"));
+        }
+        let word = if kernel.label.is_empty() { "kernel" } else { kernel.label.as_str() };
+        let name = program.names.global(&format!("{}_{word}", program.plan.name));
+        let mut inner = Function::on_device(program);
+        let (parameters, arguments) = self.captured(&kernel.captures, &mut inner)?;
+        inner.kernel_body(each, kernel)?;
+        if inner.is_fallible || inner.uses_handle {
+            return Err(defect("a thread of a kernel cannot end a run"));
+        }
+        program.define(inner.finish(&format!("static __global__ void {name}({})", parameters.join(", "))));
+        self.block("", |f| f.launch_of(each, kernel, &name, &arguments))
+    }
+
+    fn launch_of(&mut self, each: &Loop, kernel: &Kernel, name: &str, arguments: &[String]) -> Print<()> {
+        let (space, _) = self.space(&each.dimensions)?;
+        let lengths = along_axes(&space);
+        let chosen = THREADS[lengths.len().clamp(1, 3) - 1];
+        let (mut blocks, mut threads) = (Vec::new(), Vec::new());
+        for (axis, (_, most)) in AXES.iter().enumerate() {
+            let asked = kernel.block.iter().rev().nth(axis);
+            let count = match asked {
+                Some(extent) if axis < lengths.len() => {
+                    format!("(unsigned){}", self.index(extent)?.at_least(Precedence::Atom))
+                }
+                Some(_) => "1".to_owned(),
+                None if kernel.block.is_empty() => chosen[axis].to_string(),
+                None => "1".to_owned(),
+            };
+            blocks.push(match lengths.get(axis) {
+                Some(length) => {
+                    let helper = self.program.helper("sdfg_blocks", || BLOCKS.to_owned());
+                    format!("{helper}({}, {count}, {most})", length.text)
+                }
+                None => "1".to_owned(),
+            });
+            threads.push(count);
+        }
+        let some: Vec<String> =
+            lengths.iter().map(|length| format!("{} > 0", length.at_least(Precedence::Shift))).collect();
+        let call = format!(
+            "SDFG_LAUNCH({name}, dim3({}), dim3({}), {});",
+            blocks.join(", "),
+            threads.join(", "),
+            arguments.join(", ")
+        );
+        self.block(format!("if ({})", some.join(" && ")), |f| {
+            f.line(call);
+            f.on_success_of("cudaGetLastError()")
+        })
+    }
+
+    /// The iterations of one thread.
+    fn kernel_body(&mut self, each: &Loop, kernel: &Kernel) -> Print<()> {
+        for buffer in kernel.locals.iter().chain(&kernel.captures.stack) {
+            self.stack_buffer(*buffer)?;
+        }
+        self.declare_all(&each.body)?;
+        let (space, _) = self.space(&each.dimensions)?;
+        let lengths = along_axes(&space);
+        self.along(each, &space, &lengths, lengths.len())
+    }
+
+    /// The loops along the first `n` axes, the last of them outermost.
+    fn along(&mut self, each: &Loop, space: &[Dimension], lengths: &[Code], n: usize) -> Print<()> {
+        let Some(axis) = n.checked_sub(1) else { return self.statements(&each.body) };
+        let (letter, number) = (AXES[axis].0, self.temporary());
+        self.lines.open(format!(
+            "for (int64_t {number} = (int64_t)blockIdx.{letter} * blockDim.{letter} + threadIdx.{letter}; {number} < {}; {number} += (int64_t)gridDim.{letter} * blockDim.{letter}) {{",
+            lengths[axis].at_least(Precedence::Shift)
+        ));
+        self.loop_body(&|f| {
+            let number = Code::atom(number.clone());
+            let last = space.len() - 1;
+            if axis < 2 {
+                let d = last - axis;
+                f.set_counter(&each.dimensions[d], &space[d].begin, &space[d].step, &number)?;
+            } else {
+                f.set_outer_counters(each, space, number)?;
+            }
+            f.along(each, space, lengths, axis)
+        })
+    }
+
+    /// Sets the counters of all dimensions but the two innermost ones, which have one number together.
+    fn set_outer_counters(&mut self, each: &Loop, space: &[Dimension], number: Code) -> Print<()> {
+        let mut rest = number;
+        for d in (0..space.len().saturating_sub(2)).rev() {
+            let position = match d {
+                0 => rest.clone(),
+                _ => Code::infix("%", Precedence::Product, &rest, &space[d].extent),
+            };
+            let position = self.named(ScalarType::I64, position);
+            self.set_counter(&each.dimensions[d], &space[d].begin, &space[d].step, &position)?;
+            if d > 0 {
+                let quotient = Code::infix("/", Precedence::Product, &rest, &space[d].extent);
+                rest = self.named(ScalarType::I64, quotient);
+            }
+        }
+        Ok(())
+    }
+
+    // The device from the host.
+
+    /// Goes on if a function of the CUDA runtime succeeds.
+    pub(super) fn on_success_of(&mut self, call: &str) -> Print<()> {
+        let status = self.program.device_status();
+        self.take_status(&format!("{status}(handle, {call})"))
+    }
+
+    /// Allocates memory of the device into a pointer.
+    pub(super) fn allocate_on_device(&mut self, ty: &str, pointer: &str, size: &Expr) -> Print<()> {
+        let bytes = self.byte_size(size, ty)?;
+        let allocate = self.program.helper("sdfg_device_allocate", || DEVICE_ALLOCATE.to_owned());
+        self.on_success_of(&format!("{allocate}((void **)&{pointer}, {bytes})"))
+    }
+
+    /// Copies `rows` rows of `width` elements between any two memories.
+    pub(super) fn copy_rows(
+        &mut self,
+        (from, to): (&str, &str),
+        ty: &str,
+        width: &Code,
+        (rows, from_stride, to_stride): (&Code, &Code, &Code),
+    ) -> Print<()> {
+        let copy = self.program.helper("sdfg_device_copy", || DEVICE_COPY.to_owned());
+        let bytes = |elements: &Code| product(elements, &Code::atom(format!("(int64_t)sizeof({ty})"))).text;
+        self.on_success_of(&format!(
+            "{copy}({to}, {}, {from}, {}, {}, {})",
+            bytes(to_stride),
+            bytes(from_stride),
+            bytes(width),
+            rows.text
+        ))
+    }
+}
+
+impl<'w, 'p> Function<'w, 'p> {
+    /// A function that threads of a device run.
+    fn on_device(program: &'w super::program::Program<'p>) -> Self {
+        let mut function = Function::new(program, Returns::Nothing);
+        function.is_of_device = true;
+        function
+    }
+}
+
+impl super::program::Program<'_> {
+    /// The helper that makes a status of an error of the CUDA runtime.
+    fn device_status(&self) -> String {
+        let (name, fail) = (&self.plan.name, self.fail_helper());
+        let (memory, device) =
+            (crate::interface::Status::OutOfMemory.code(), crate::interface::Status::Device.code());
+        self.helper("sdfg_device_status", || {
+            format!(
+                "static int32_t sdfg_device_status({name}_t *handle, cudaError_t error) {{\n    return error == cudaSuccess ? 0 : {fail}(handle, error == cudaErrorMemoryAllocation ? {memory} : {device}, cudaGetErrorString(error));\n}}\n"
+            )
+        })
+    }
+}
+
+/// Iterations along `x`, `y` and `z`, as far as there are dimensions for them.
+fn along_axes(space: &[Dimension]) -> Vec<Code> {
+    let mut lengths: Vec<Code> =
+        space.iter().rev().take(2).map(|dimension| dimension.extent.clone()).collect();
+    let outer = space.iter().rev().skip(2).map(|dimension| dimension.extent.clone());
+    lengths.extend(outer.reduce(|product, extent| super::memory::product(&extent, &product)));
+    lengths
+}
+
+const BLOCKS: &str = "\
+/* The blocks that cover so many iterations, as far as a grid may have as many: threads then take several. */
+static inline unsigned sdfg_blocks(int64_t iterations, unsigned threads, int64_t most) {
+    const int64_t size = threads > 0 ? threads : 1, blocks = (iterations - 1) / size + 1;
+    return (unsigned)(blocks < most ? blocks : most);
+}
+";
+
+const DEVICE_ALLOCATE: &str = "\
+/* Memory of the device, from its pool: the next run takes what this one frees. */
+static cudaError_t sdfg_device_allocate(void **pointer, size_t bytes) {
+    cudaMemPool_t pool;
+    uint64_t kept = UINT64_MAX;
+    int device;
+    cudaError_t error = cudaGetDevice(&device);
+    if (error == cudaSuccess) {
+        error = cudaDeviceGetDefaultMemPool(&pool, device);
+    }
+    if (error == cudaSuccess) {
+        error = cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept);
+    }
+    return error == cudaSuccess ? cudaMallocAsync(pointer, bytes > 0 ? bytes : 1, 0) : error;
+}
+";
+
+const DEVICE_COPY: &str = "\
+/* Copies rows of bytes between memories of host and device. The strides are distances of rows in bytes. */
+static cudaError_t sdfg_device_copy(void *to, int64_t to_stride, const void *from, int64_t from_stride, int64_t width, int64_t rows) {
+    if (width <= 0 || rows <= 0) {
+        return cudaSuccess;
+    }
+    if (rows == 1 || (to_stride == width && from_stride == width)) {
+        return cudaMemcpy(to, from, (size_t)(width * rows), cudaMemcpyDefault);
+    }
+    if (to_stride >= width && from_stride >= width) {
+        return cudaMemcpy2D(to, (size_t)to_stride, from, (size_t)from_stride, (size_t)width, (size_t)rows, cudaMemcpyDefault);
+    }
+    for (int64_t row = 0; row < rows; ++row) {
+        const cudaError_t error = cudaMemcpy((char *)to + row * to_stride, (const char *)from + row * from_stride, (size_t)width, cudaMemcpyDefault);
+        if (error != cudaSuccess) {
+            return error;
+        }
+    }
+    return cudaSuccess;
+}
+";
