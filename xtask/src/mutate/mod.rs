@@ -45,7 +45,7 @@ const TARGETS: [&str; 11] = [
 
 /// The tests of these targets that transform programs.
 const TESTS: &str = "package(sdfg-transforms) & not test(/^strategy::/) \
-    | package(sdfg-programs) & not binary(random) & not binary(polybench) \
+    | package(sdfg-programs) & not binary(random) & not binary(polybench) & not test(/^survey::/) \
     | binary(random) & test(/transformation|chain|simplif/) \
     | binary(polybench) & test(/transform|chain|simplif|match/) \
     | package(sdfg-cli) & test(/transform|chain|simplif/)";
@@ -60,6 +60,7 @@ struct Options {
     only: BTreeSet<usize>,
     list: bool,
     in_place: bool,
+    is_recorded: bool,
 }
 
 impl Options {
@@ -71,6 +72,7 @@ impl Options {
             only: BTreeSet::new(),
             list: false,
             in_place: false,
+            is_recorded: false,
         };
         let number =
             |text: &str| text.parse::<u64>().with_context(|| format!("`{text}` is no number of `mutate`"));
@@ -87,6 +89,7 @@ impl Options {
                 }
                 "--list" => read.list = true,
                 "--in-place" => read.in_place = true,
+                "--recorded" => read.is_recorded = true,
                 other => bail!("`mutate` knows no `{other}`; see `cargo xtask help`"),
             }
         }
@@ -174,7 +177,9 @@ pub(crate) fn run(options: &[&str]) -> Result<()> {
 
     let mut tally = Tally::default();
     let folder = root.join("target/mutate");
-    let result = tally.count_switched(&drawn, &planted, Tests::new(&suite, part.clone(), folder));
+    let mut tests = Tests::new(&suite, part.clone(), folder);
+    let result =
+        tests.record(options.is_recorded).and_then(|()| tally.count_switched(&drawn, &planted, &tests));
     planted.take_back(&copy)?;
     result?;
     for mutation in drawn.iter().filter(|mutation| !planted.switched.contains(&mutation.fault.name)) {
@@ -191,8 +196,7 @@ pub(crate) fn run(options: &[&str]) -> Result<()> {
 
 impl Tally {
     /// Runs the mutations behind switches.
-    fn count_switched(&mut self, drawn: &[Mutation], planted: &Planted, mut tests: Tests<'_>) -> Result<()> {
-        tests.record()?;
+    fn count_switched(&mut self, drawn: &[Mutation], planted: &Planted, tests: &Tests<'_>) -> Result<()> {
         for mutation in drawn.iter().filter(|mutation| planted.switched.contains(&mutation.fault.name)) {
             let start = Instant::now();
             let verdict = tests.verdict(&mutation.fault)?;

@@ -216,3 +216,112 @@ fn values(range: &Range, value: &dyn Fn(&Symbol) -> Option<i64>) -> Option<BTree
     }
     Some(found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn subset(text: &str) -> Subset {
+        text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+    }
+
+    fn range(text: &str) -> Range {
+        subset(text).0.remove(0)
+    }
+
+    fn expr(text: &str) -> Expr {
+        text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+    }
+
+    /// With `N = 3`.
+    fn holds(claim: &Claim) -> Option<bool> {
+        claim.holds(&|symbol| (symbol.as_str() == "N").then_some(3))
+    }
+
+    #[test]
+    fn ranges_have_the_values_that_loops_have() {
+        let values =
+            |text| values(&range(text), &|_| Some(3)).map(|found| found.into_iter().collect::<Vec<_>>());
+        assert_eq!(values("1:N"), Some(vec![1, 2]));
+        assert_eq!(values("0:7:N"), Some(vec![0, 3, 6]));
+        assert_eq!(values("5:0:-2"), Some(vec![1, 3, 5]));
+        assert_eq!(values("0:6:N:2"), Some(vec![0, 1, 3, 4]));
+        assert_eq!(values("N:N"), Some(Vec::new()));
+        assert_eq!(values("2"), Some(vec![2]));
+    }
+
+    #[test]
+    fn claims_hold_or_not() {
+        let covers = |outer, inner| Claim::Covers { outer: subset(outer), inner: subset(inner) };
+        let stated =
+            |left, op, right| Claim::Stated { left: expr(left), op, right: expr(right), tested: true };
+        let cases = [
+            (covers("0:N, 0:2", "1:3, 1"), true),
+            (covers("0:N, 0:2", "1:4, 1"), false),
+            (covers("0:N, 0:2", "1:3, 2"), false),
+            (Claim::Positive(expr("N - 2")), true),
+            (Claim::Positive(expr("N - 3")), false),
+            (Claim::Equal(expr("N + 1"), expr("4")), true),
+            (Claim::Equal(expr("N"), expr("4")), false),
+            (Claim::OneValue(range("2:N")), true),
+            (Claim::OneValue(range("1:N")), false),
+            (Claim::OneValue(range("N:N")), false),
+            (stated("N", CompareOp::GreaterEqual, "3"), true),
+            (stated("N", CompareOp::Greater, "3"), false),
+        ];
+        for (claim, expected) in cases {
+            assert_eq!(holds(&claim), Some(expected), "{claim}");
+        }
+        assert_eq!(holds(&Claim::NoOtherUse), None);
+        assert_eq!(holds(&Claim::Positive(expr("M"))), None);
+    }
+
+    #[test]
+    fn parts_of_iterations_meet_or_not() {
+        let cases = [
+            // The parts, then whether they are apart, are disjoint in each iteration, and the largest distance at which
+            // they meet.
+            ("i", "i", true, false, 0),
+            ("i", "i + 1", false, true, 1),
+            ("2*i", "2*i + 1", true, true, 0),
+            ("2*i:2*i + 2", "2*i + 1:2*i + 3", false, false, 1),
+            ("i", "2", false, false, 2),
+            ("i, 0", "i + 2, 0", false, true, 2),
+            ("i, 0", "i + 2, 1", true, true, 0),
+        ];
+        for (first, second, apart, disjoint, distance) in cases {
+            let (symbol, range) = (Symbol::of("i"), range("0:N"));
+            let (first, second) = (subset(first), subset(second));
+            let with = |distance| Claim::Near {
+                symbol: symbol.clone(),
+                range: range.clone(),
+                first: first.clone(),
+                second: second.clone(),
+                distance,
+            };
+            assert_eq!(holds(&with(distance)), Some(true), "{}", with(distance));
+            if distance > 0 {
+                assert_eq!(holds(&with(distance - 1)), Some(false), "{}", with(distance - 1));
+            }
+            let claim = Claim::Apart {
+                symbol: symbol.clone(),
+                range: range.clone(),
+                first: first.clone(),
+                second: second.clone(),
+            };
+            assert_eq!(holds(&claim), Some(apart), "{claim}");
+            let claim = Claim::Disjoint { symbol, range, first, second };
+            assert_eq!(holds(&claim), Some(disjoint), "{claim}");
+        }
+    }
+
+    #[test]
+    fn facts_name_their_claims() {
+        let fact = |claim| Fact { about: "A".to_owned(), claim }.to_string();
+        let stated =
+            Claim::Stated { left: expr("N"), op: CompareOp::GreaterEqual, right: expr("3"), tested: false };
+        assert_eq!(fact(stated), "A: N >= 3, which the user assumes");
+        assert_eq!(fact(Claim::OneValue(range("2:N"))), "A: 2:N has one value");
+        assert_eq!(fact(Claim::NoOtherUse), "A: nothing else uses it");
+    }
+}

@@ -62,6 +62,13 @@ fn maps_over_a_transient_are_fused() {
 }
 
 #[test]
+fn an_invalid_program_is_refused_with_its_errors() {
+    let text = two_maps("k").replace("array A: f64[N]", "array A: f64[4]").replace("A[i]", "A[5]");
+    let error = Pipeline::on(program(&text)).finish().err().map(|error| error.to_string());
+    assert!(error.as_ref().is_some_and(|error| error.contains("`A[5]`")), "{error:?}");
+}
+
+#[test]
 fn maps_that_read_other_elements_are_not_fused() {
     let refused = after(&two_maps("N - 1 - k"), MapFusion::at("add", "scale")).expect_err("a refusal");
     let message = refused.to_string();
