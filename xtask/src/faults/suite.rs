@@ -1,8 +1,8 @@
 //! Runs the tests in the copy, and finds the first failure.
 
-use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
 
@@ -59,14 +59,14 @@ pub(crate) struct Suite<'t> {
     build: PathBuf,
     pub(crate) nextest: bool,
     /// The parts that pass without a fault.
-    sound: RefCell<Vec<Part>>,
+    sound: Mutex<Vec<Part>>,
 }
 
 impl<'t> Suite<'t> {
     /// The tests of a copy, with a build folder.
     pub(crate) fn new(tools: &'t Tools, copy: &'t Path, build: PathBuf) -> Self {
         let nextest = step::succeeds(&mut step::cargo(["nextest", "--version"]));
-        Suite { tools, copy, build, nextest, sound: RefCell::new(Vec::new()) }
+        Suite { tools, copy, build, nextest, sound: Mutex::new(Vec::new()) }
     }
 
     /// Runs the tests of a part without a fault, unless an earlier call did.
@@ -74,18 +74,22 @@ impl<'t> Suite<'t> {
     /// # Errors
     /// When the code without a fault does not build or fails a test.
     pub(crate) fn must_pass(&self, part: &Part) -> Result<()> {
-        if self.sound.borrow().iter().any(|sound| sound == part) {
+        if self.sound().contains(part) {
             return Ok(());
         }
         println!("==> the tests of {} without a fault, in {}", part.of.join(", "), self.copy.display());
         match self.outcome(part, None)? {
             Outcome::Missed => {
-                self.sound.borrow_mut().push(part.clone());
+                self.sound().push(part.clone());
                 Ok(())
             }
             Outcome::Found { by, .. } => bail!("test {by} fails without any fault"),
             Outcome::DoesNotBuild(messages) => bail!("the code does not build:\n{messages}"),
         }
+    }
+
+    fn sound(&self) -> std::sync::MutexGuard<'_, Vec<Part>> {
+        self.sound.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The verdict of the tests on the present code, with a switch on or without one.

@@ -12,6 +12,7 @@ mod reach;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
@@ -61,6 +62,8 @@ struct Options {
     list: bool,
     in_place: bool,
     is_recorded: bool,
+    /// Mutations that are tested side by side.
+    jobs: usize,
 }
 
 impl Options {
@@ -73,6 +76,7 @@ impl Options {
             list: false,
             in_place: false,
             is_recorded: false,
+            jobs: 1,
         };
         let number =
             |text: &str| text.parse::<u64>().with_context(|| format!("`{text}` is no number of `mutate`"));
@@ -87,6 +91,7 @@ impl Options {
                     let numbers: Result<Vec<u64>> = value()?.split(',').map(number).collect();
                     read.only = numbers?.into_iter().map(|number| number as usize).collect();
                 }
+                "--jobs" => read.jobs = number(value()?)? as usize,
                 "--list" => read.list = true,
                 "--in-place" => read.in_place = true,
                 "--recorded" => read.is_recorded = true,
@@ -178,8 +183,9 @@ pub(crate) fn run(options: &[&str]) -> Result<()> {
     let mut tally = Tally::default();
     let folder = root.join("target/mutate");
     let mut tests = Tests::new(&suite, part.clone(), folder);
-    let result =
-        tests.record(options.is_recorded).and_then(|()| tally.count_switched(&drawn, &planted, &tests));
+    let result = tests
+        .record(options.is_recorded)
+        .and_then(|()| tally.count_switched(&drawn, &planted, (&tests, options.jobs)));
     planted.take_back(&copy)?;
     result?;
     for mutation in drawn.iter().filter(|mutation| !planted.switched.contains(&mutation.fault.name)) {
@@ -195,14 +201,32 @@ pub(crate) fn run(options: &[&str]) -> Result<()> {
 }
 
 impl Tally {
-    /// Runs the mutations behind switches.
-    fn count_switched(&mut self, drawn: &[Mutation], planted: &Planted, tests: &Tests<'_>) -> Result<()> {
-        for mutation in drawn.iter().filter(|mutation| planted.switched.contains(&mutation.fault.name)) {
-            let start = Instant::now();
-            let verdict = tests.verdict(&mutation.fault)?;
-            self.count(mutation, &verdict, start);
-        }
-        Ok(())
+    /// Runs the mutations behind switches, some side by side.
+    fn count_switched(
+        &mut self,
+        drawn: &[Mutation],
+        planted: &Planted,
+        (tests, jobs): (&Tests<'_>, usize),
+    ) -> Result<()> {
+        let is_switched = |mutation: &&Mutation| planted.switched.contains(&mutation.fault.name);
+        let waiting = Mutex::new(drawn.iter().filter(is_switched));
+        let tally = Mutex::new(self);
+        let work = || -> Result<()> {
+            loop {
+                let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).next();
+                let Some(mutation) = next else { return Ok(()) };
+                let start = Instant::now();
+                let verdict = tests.verdict(&mutation.fault)?;
+                tally.lock().unwrap_or_else(PoisonError::into_inner).count(mutation, &verdict, start);
+            }
+        };
+        std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..jobs.max(1)).map(|_| scope.spawn(work)).collect();
+            workers.into_iter().try_for_each(|worker| match worker.join() {
+                Ok(result) => result,
+                Err(panic) => std::panic::resume_unwind(panic),
+            })
+        })
     }
 
     fn count(&mut self, mutation: &Mutation, verdict: &Verdict, start: Instant) {

@@ -142,7 +142,7 @@ impl<'s> Tests<'s> {
         // The project's own limits are for a run without faults, on a machine that may be loaded.
         command.args(["--status-level", "all", "--profile", if limit.is_some() { "default" } else { "ci" }]);
         if let Some(limit) = limit {
-            let path = self.folder.join("nextest.toml");
+            let path = self.folder.join(format!("{}.toml", fault.unwrap_or("none")));
             let slow = format!("slow-timeout = {{ period = \"{limit}s\", terminate-after = 1 }}");
             fs::write(&path, format!("[profile.default]\n{slow}\n"))?;
             command.arg("--config-file").arg(path);

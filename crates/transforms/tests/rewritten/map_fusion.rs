@@ -85,3 +85,35 @@ fn other_elements_and_ranges_give_other_results() {
     let overwritten = refuses_rightly(&program("0:N + 1", "k", "A"), &MapFusion::default());
     assert!(overwritten.contains("`A` is written by one of the maps"), "{overwritten}");
 }
+
+/// The transient of the fused map holds one element.
+#[test]
+fn pairs_of_elements_do_not_fit_into_the_fused_map() {
+    let pairs = "sdfg p {
+  symbol N: i64
+  array A: f64[N]
+  array B: f64[N]
+  transient array T: f64[N, 2]
+  state s {
+    access A
+    access T
+    access B
+    map m [i = 0:N] {
+      tasklet f (x) -> (y) { y[0] = x; y[1] = 2 * x }
+      m.A -> f.x: A[i]
+      f.y -> m.T: T[i, 0:2]
+    }
+    map n [k = 0:N] {
+      tasklet g (x) -> (y) { y = x[0] - 3 * x[1] }
+      n.T -> g.x: T[k, 0:2]
+      g.y -> n.B: B[k]
+    }
+    A -> m.A
+    m.T -> T
+    T -> n.T
+    n.B -> B
+  }
+}";
+    let refused = refuses_rightly(pairs, &MapFusion::default());
+    assert!(refused.contains("does not write one element"), "{refused}");
+}
