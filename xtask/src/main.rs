@@ -68,10 +68,11 @@ Commands:
   faults [--in-place] [NAME..]
                     Plant faults in a copy of the tree, and report the test that finds each
   mutate [--seed S] [--count N] [--files PATH].. [--only NUMBER,..] [--list] [--in-place] [--recorded] [--jobs N]
+         [--without TEST,..]
                     Draw mutations of crates/transforms (60, seed 1) from the list of cargo-mutants, and report the test that
                     finds each; --list prints them; --in-place changes this tree and not a copy, to reuse its build;
                     --recorded reuses the record of the last run with these mutations; --jobs tests
-                    some side by side
+                    some side by side; --without leaves out tests
   fuzz [text|json|dace|validation] [--seconds N]
                     Search for inputs that break the readers, validation or the interpreter (default 60 s per target);
                     needs a nightly Rust and cargo-fuzz, and prints how to install them

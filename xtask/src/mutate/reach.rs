@@ -12,8 +12,8 @@ use crate::faults::{Fault, Part, REACHED, Suite, VARIABLE, first_failure};
 /// The address space of one test. An endless loop may collect memory until the machine has none.
 const KIBIBYTES: u64 = 8 << 20;
 
-/// Seconds of a test that runs in the first round.
-const SHORT: f64 = 2.0;
+/// Tests that take less than these seconds without a mutation run before the others.
+const SHORT: [f64; 2] = [2.0, 20.0];
 
 /// A test, as nextest names it: its binary and its path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -91,8 +91,9 @@ impl<'s> Tests<'s> {
     /// When they cannot be run.
     pub(super) fn verdict(&self, fault: &Fault) -> Result<Verdict> {
         let reaching = self.reaching(&fault.name)?;
-        let (short, long): (Vec<_>, Vec<_>) = reaching.iter().partition(|test| self.seconds_of(test) < SHORT);
-        for tests in [short, long].into_iter().filter(|tests| !tests.is_empty()) {
+        let round = |test: &&Test| SHORT.iter().filter(|most| self.seconds_of(test) >= **most).count();
+        let rounds = (0..=SHORT.len()).map(|at| reaching.iter().filter(|test| round(test) == at).collect());
+        for tests in rounds.filter(|tests: &Vec<&Test>| !tests.is_empty()) {
             let slowest = tests.iter().map(|test| self.seconds_of(test)).fold(0.0, f64::max);
             let part = Part { only: Some(expression(&tests)), ..self.part.clone() };
             let limit = Some(20 + (4.0 * slowest) as u64);
@@ -132,7 +133,7 @@ impl<'s> Tests<'s> {
     }
 
     fn seconds_of(&self, test: &Test) -> f64 {
-        self.seconds.get(test).copied().unwrap_or(SHORT)
+        self.seconds.get(test).copied().unwrap_or_default()
     }
 
     /// Runs a part with limits: without a fault every test, otherwise until one fails.

@@ -235,3 +235,13 @@ if {condition}:
     }
     assert_eq!(applied, 40);
 }
+
+/// Nobody else sees the stream that collects.
+#[test]
+fn the_local_stream_of_an_argument_is_transient() {
+    let mut program = parsed(&program("", "S dynamic", "", "", "").replace("transient stream S", "stream S"));
+    let found = places(&program, &LocalStream::default()).into_iter().next().expect("a match");
+    apply(&mut program, &LocalStream::default(), &found).unwrap_or_else(|error| panic!("{error}"));
+    let text = sdfg::text::print(&program);
+    assert!(text.contains("transient stream S_local"), "{text}");
+}

@@ -2,7 +2,7 @@
 
 use sdfg_transforms::matches;
 use sdfg_transforms::rewrites::{
-    InlineSdfg, MergeReads, RedundantArray, RedundantReadSlice, TrivialTaskletElimination,
+    InlineSdfg, LocalStorage, MergeReads, RedundantArray, RedundantReadSlice, TrivialTaskletElimination,
 };
 
 use super::support::{applies, page_is_true, parsed, refuses, refuses_rightly};
@@ -156,4 +156,63 @@ fn copies_of_called_sdfgs_in_maps_keep_their_order() {
     let tasklet = call("tasklet t (x) -> (y) { y = x }\np -> t.x: p\nt.y -> q: q");
     assert!(!applies(&tasklet, &InlineSdfg::default()).contains("nested"));
     assert_eq!(matches(&parsed(&tasklet), &TrivialTaskletElimination::default()), []);
+}
+
+/// The second axis of the copy is the first one of the part.
+#[test]
+fn reductions_keep_their_dimensions() {
+    let row = program(
+        "access A\naccess T\naccess B\nreduce r wcr(sum) axes(1) identity(0.0)\n
+        A -> T: A[0:N + 2] -> T[0, 0:N + 2]\nT -> r: T[0:1, 0:N + 2]\nr -> B: B[0:1]",
+    )
+    .replace("T: f64[N]", "T: f64[1, N + 2]");
+    assert!(refuses_rightly(&row, &RedundantReadSlice::default()).contains("needs the dimensions"));
+}
+
+#[test]
+fn arguments_are_not_redundant() {
+    let one =
+        format!("access single\naccess C\n{FILL}five.o -> single: single[0]\nsingle -> C: single[0] -> C[1]");
+    refuses_rightly(&program(&one).replace("f32[1]", "f64[1]"), &RedundantArray::default());
+}
+
+#[test]
+fn reads_of_arrays_with_views_are_not_merged() {
+    let reads = |view: &str, first: &str| {
+        program(&format!(
+            "access A\naccess two = A\naccess B\naccess C\n{view}\n{first}\ntwo -> C: A[0] -> C[0]"
+        ))
+    };
+    assert_eq!(matches(&parsed(&reads("", "A -> B: A[1] -> B[0]")), &MergeReads::default()).len(), 1);
+    let viewed = reads("access V\nbind A -> V: A[1:N + 1]", "V -> B: V[0] -> B[0]");
+    assert_eq!(matches(&parsed(&viewed), &MergeReads::default()), []);
+}
+
+#[test]
+fn local_copies_are_those_of_the_named_array() {
+    let maps = program(
+        "access A\naccess B\naccess C\nmap m [i = 0:N] {\nmap n [j = 0:N] {\n
+        tasklet t (a, b) -> (c) { c = a + b }\nn.A -> t.a: A[j]\nn.B -> t.b: B[j]\n
+        t.c -> n.C: C[i] wcr(sum)\n}\nm.A -> n.A\nm.B -> n.B\nn.C -> m.C\n}\n
+        A -> m.A\nB -> m.B\nm.C -> C",
+    );
+    assert!(applies(&maps, &LocalStorage::of_input("B")).contains("B_local"));
+}
+
+/// A tasklet takes one element from a stream, a copy takes all.
+#[test]
+fn tasklets_that_read_streams_and_views_stay() {
+    let hands_on = |container: &str, filled: &str, read: &str| {
+        program(&format!(
+            "access {container}\naccess B\n{filled}\ntasklet t (a) -> (b) {{ b = a }}\n
+            {container} -> t.a: {read}\nt.b -> B: B[0]"
+        ))
+        .replace("view V", "transient stream Q: f64\n  view V")
+    };
+    let stream = "map m [i = 0:2] {\ntasklet u () -> (o) { o = i }\nu.o -> m.Q: Q\n}\nm.Q -> Q";
+    let refused = refuses(&hands_on("Q", stream, "Q"), &TrivialTaskletElimination::default());
+    assert!(refused.contains("`Q` is not accessed at one element of an array"), "{refused}");
+    let view = hands_on("V", "access A\nbind A -> V: A[1:N + 1]", "V[0]");
+    let refused = refuses(&view, &TrivialTaskletElimination::default());
+    assert!(refused.contains("`V` is not accessed at one element of an array"), "{refused}");
 }
