@@ -2,7 +2,8 @@
 //! or rewrite them rightly. Each test also makes the wrong rewrite, and sees another result.
 //!
 //! The programs were written for these tests, after the descriptions of the issues. Each file bears the number of its issue at
-//! `https://github.com/spcl/dace`. Native code of 1528 and 2582 is tested in `crates/codegen/tests/agreement/known_wrong`.
+//! `https://github.com/spcl/dace`. Native code of 1528, 2333 and 2582 is tested in
+//! `crates/codegen/tests/agreement/known_wrong`, and `tests/plans` shows how threads combine in 1528 and 2582.
 
 #[path = "../rewritten/support.rs"]
 #[expect(dead_code, reason = "pages are tested beside the other rewritten programs")]
