@@ -127,6 +127,11 @@ fn sums(factor: &str) -> Sdfg {
   array A: f32[N]
   array B: f32[2]
   array C: f32[1]
+  state begin {{
+    access C
+    tasklet zero () -> (y) {{ y = 0.0 }}
+    zero.y -> C: C[0]
+  }}
   state s {{
     access A
     access B
