@@ -443,6 +443,57 @@ fn order_behind_scopes_is_written_through_data() {
     }
 }
 
+/// DaCe's library nodes refuse order edges.
+#[test]
+fn order_at_library_nodes_is_written_at_their_data() {
+    let text = |orders: &str| {
+        format!(
+            "sdfg p {{
+      array A: f64[4]
+      array B: f64[4]
+      array C: f64[1]
+      array D: f64[1]
+      state s {{
+        access A
+        access B
+        access C
+        access D
+        reduce r wcr(sum) identity(0)
+        reduce q wcr(max) identity(0)
+        tasklet t (x) -> (y) {{ y = 2 * x }}
+        A -> r: A[0:4]
+        r -> C: C[0]
+        B -> q: B[0:4]
+        q -> D: D[0]
+        {orders}
+      }}
+    }}"
+        )
+    };
+    // The last one asks for a second access node, because `A` comes before `C`.
+    for (orders, access_nodes) in [
+        ("C -> t.x: C[0]\n t.y -> B: B[0]\n order r -> q", 4),
+        ("A -> t.x: A[1]\n t.y -> B: B[0]\n order t -> r", 5),
+        ("A -> t.x: A[1]\n t.y -> C: C[0]\n order r -> t", 5),
+    ] {
+        let sdfg = parse("p", &text(orders)).unwrap();
+        let written = write(&sdfg, Form::Plain).unwrap();
+        let document: serde_json::Value = serde_json::from_slice(&written).unwrap();
+        let state = &document["nodes"][0];
+        let nodes = state["nodes"].as_array().unwrap();
+        for (at, node) in nodes.iter().enumerate() {
+            let at = at.to_string();
+            let count =
+                |end: &str| state["edges"].as_array().unwrap().iter().filter(|edge| edge[end] == at).count();
+            let is_reduction = node["label"] == "r" || node["label"] == "q";
+            assert!(!is_reduction || (count("src"), count("dst")) == (1, 1), "{orders}: {node}");
+        }
+        let found = nodes.iter().filter(|node| node["type"] == "AccessNode").count();
+        assert_eq!(found, access_nodes, "{orders}");
+        let Outcome::Settled = round_trip("p", &sdfg) else { panic!("the order is lost") };
+    }
+}
+
 /// An alias with the extents of what it names shows the elements of that; DaCe counts with the strides of the alias.
 const ALIASES: &str = "\
 sdfg aliases {

@@ -53,6 +53,7 @@ impl SdfgLifting<'_> {
         };
         let mut lifted = model::State { nodes: nodes?, edges: edges? };
         order::lead_through_data(&mut lifted);
+        order::go_around_library_nodes(&mut lifted);
         Ok(lifted)
     }
 
