@@ -58,6 +58,15 @@ impl<'p> Counted<'p> {
     /// Refuses a symbol that is read after the loop, where it holds its last value, and symbols that the body sets and that
     /// are read after the loop or before they are set in an iteration.
     pub(crate) fn symbols_die(&self, site: &Site<'_>) -> Result<(), Refusal> {
+        self.symbols_die_with(site, &BTreeSet::new())
+    }
+
+    /// The same, if the containers of `moved` go where the body sets its symbols: these may size them.
+    pub(crate) fn symbols_die_with(
+        &self,
+        site: &Site<'_>,
+        moved: &BTreeSet<ContainerId>,
+    ) -> Result<(), Refusal> {
         let sdfg = site.sdfg;
         let label = sdfg.block(self.block).label.as_str();
         if sdfg.symbol_type(&self.symbol).is_some_and(|ty| ty != ScalarType::I64) {
@@ -75,8 +84,11 @@ impl<'p> Counted<'p> {
         let mut set: BTreeSet<Symbol> = assigned_symbols_of(sdfg, self.repeated.body).into_iter().collect();
         let body_sets = set.clone();
         set.insert(self.symbol.clone());
-        for container in sdfg.containers().map(|(_, container)| container) {
-            let names = |symbol: &&Symbol| container.shape().iter().any(|extent| extent.depends_on(symbol));
+        for (id, container) in sdfg.containers() {
+            let names = |symbol: &&Symbol| {
+                let is_sized = container.shape().iter().any(|extent| extent.depends_on(symbol));
+                is_sized && (**symbol == self.symbol || !moved.contains(&id))
+            };
             if let Some(symbol) = set.iter().find(names) {
                 let reason = format!("sets `{symbol}`, on which the shape of `{}` depends", container.name);
                 return Err(Refusal::structure(label, reason));
@@ -152,7 +164,41 @@ impl<'p> Counted<'p> {
         used.into_iter().filter(is_private).collect()
     }
 
-    /// Proves that no iteration touches what another one writes, apart from private containers and sums of both.
+    /// The views that the body only reads, of containers that it does not write: reading them is never a conflict.
+    pub(crate) fn read_views(&self, site: &Site<'_>) -> BTreeSet<ContainerId> {
+        let sdfg = site.sdfg;
+        let body = self.repeated.body;
+        let states: Vec<StateId> =
+            blocks_in(sdfg, body).into_iter().filter_map(|block| state_in(sdfg, block)).collect();
+        let written = AccessSets::of_region(sdfg, body).through_aliases(sdfg).writes;
+        let uses = site.uses();
+        let is_read = |used: &Use| match *used {
+            Use::Access(state, node) => {
+                let graph = sdfg.state(state);
+                let into: Vec<EdgeId> = graph.in_edges(node);
+                let binds = |edge: &EdgeId| match &graph.edge(*edge).memlet.flow {
+                    Flow::Bind(target) => !written.contains(&target.container),
+                    Flow::Order | Flow::Read(_) | Flow::Write { .. } | Flow::Copy { .. } | Flow::Value => {
+                        false
+                    }
+                };
+                let reads = |(_, edge): (EdgeId, &sdfg::ir::Edge)| {
+                    matches!(edge.memlet.flow, Flow::Order | Flow::Read(_) | Flow::Copy { .. })
+                };
+                states.contains(&state)
+                    && matches!(&into[..], [edge] if binds(edge))
+                    && graph.each_out_edge(node).all(reads)
+            }
+            Use::Memlet(state, _) => states.contains(&state),
+            Use::Condition(..) | Use::Block(_) | Use::Transition(_) => false,
+        };
+        let is_view = |container: &Container| matches!(container.kind, ContainerKind::View(_));
+        let views = sdfg.containers().filter(|(_, container)| is_view(container)).map(|(id, _)| id);
+        views.filter(|id| !written.contains(id) && uses.of(*id).iter().all(is_read)).collect()
+    }
+
+    /// Proves that no iteration touches what another one writes, apart from private containers and sums of both. Views among
+    /// the private containers are those of [`read_views`](Counted::read_views).
     pub(crate) fn independent(
         &self,
         site: &Site<'_>,
@@ -160,7 +206,7 @@ impl<'p> Counted<'p> {
         evidence: &mut Evidence,
     ) -> Result<(), Refusal> {
         let sdfg = site.sdfg;
-        plain_contents(sdfg, self.block, self.repeated.body)?;
+        plain_contents(sdfg, self.block, self.repeated.body, private)?;
         let accesses = accesses_in(sdfg, self.repeated.body);
         for write in accesses.iter().filter(|access| access.writes() && !private.contains(&access.container))
         {
@@ -295,9 +341,14 @@ pub(crate) fn accesses_of_state(sdfg: &Sdfg, state: StateId) -> Vec<Accessed> {
 }
 
 /// Refuses contents whose effects memlets do not tell, or that have an order.
-fn plain_contents(sdfg: &Sdfg, block: BlockId, region: RegionId) -> Result<(), Refusal> {
+fn plain_contents(
+    sdfg: &Sdfg,
+    block: BlockId,
+    region: RegionId,
+    private: &BTreeSet<ContainerId>,
+) -> Result<(), Refusal> {
     for state in blocks_in(sdfg, region).into_iter().filter_map(|block| state_in(sdfg, block)) {
-        plain_state(sdfg, state)?;
+        plain_state_but(sdfg, state, private)?;
     }
     let reads = sdfg::analysis::accesses::control_reads_of(sdfg, region);
     if let Some(alias) = reads.iter().map(|id| sdfg.container(*id)).find(|container| container.is_alias()) {
@@ -309,6 +360,11 @@ fn plain_contents(sdfg: &Sdfg, block: BlockId, region: RegionId) -> Result<(), R
 
 /// Refuses a state whose effects memlets do not tell, or that have an order.
 pub(crate) fn plain_state(sdfg: &Sdfg, state: StateId) -> Result<(), Refusal> {
+    plain_state_but(sdfg, state, &BTreeSet::new())
+}
+
+/// The same, where some views are known to be harmless.
+fn plain_state_but(sdfg: &Sdfg, state: StateId, views: &BTreeSet<ContainerId>) -> Result<(), Refusal> {
     let graph = sdfg.state(state);
     for (_, node) in graph.nodes() {
         let reason = match &node.kind {
@@ -320,7 +376,9 @@ pub(crate) fn plain_state(sdfg: &Sdfg, state: StateId) -> Result<(), Refusal> {
                 "calls an SDFG with streams, foreign functions or containers that last from call to call"
             }
             NodeKind::Access(id) if sdfg.container(*id).is_stream() => "is a stream",
-            NodeKind::Access(id) if sdfg.container(*id).is_alias() => "is a view or reference",
+            NodeKind::Access(id) if sdfg.container(*id).is_alias() && !views.contains(id) => {
+                "is a view or reference"
+            }
             NodeKind::Access(_)
             | NodeKind::Tasklet(_)
             | NodeKind::MapEntry(_)
@@ -331,7 +389,11 @@ pub(crate) fn plain_state(sdfg: &Sdfg, state: StateId) -> Result<(), Refusal> {
         };
         return Err(Refusal::structure(&node.label, reason));
     }
-    if let Some((_, edge)) = graph.edges().find(|(_, edge)| matches!(edge.memlet.flow, Flow::Bind(_))) {
+    let binds_another = |edge: &sdfg::ir::Edge| {
+        let bound = graph.node(edge.dst).kind.container();
+        matches!(edge.memlet.flow, Flow::Bind(_)) && bound.is_none_or(|bound| !views.contains(&bound))
+    };
+    if let Some((_, edge)) = graph.edges().find(|(_, edge)| binds_another(edge)) {
         return Err(Refusal::structure(&graph.node(edge.src).label, "binds a view or reference"));
     }
     Ok(())

@@ -9,7 +9,7 @@ use sdfg::tensor::Tensor;
 use sdfg::validate::validate;
 use sdfg_transforms::rewrites::{
     AccumulateTransient, DeadDataflowElimination, DeadStateElimination, MapFission, MapSplit, MapTiling,
-    MapUnroll, RedundantSecondArray, Size, StripMining, SymbolPropagation,
+    MapUnroll, RedundantSecondArray, Size, StripMining, SymbolPropagation, TrivialMapElimination,
 };
 use sdfg_transforms::{Match, Transformation, apply, places};
 
@@ -166,6 +166,40 @@ state s {
     assert_eq!(text.matches("transient scalar").count(), 3, "{text}");
     assert!(refuses(&map("0:N"), &MapUnroll::default()).contains("no number of iterations"));
     assert!(refuses(&map("0:0"), &MapUnroll::default()).contains("no number of iterations"));
+}
+
+#[test]
+fn parameters_of_one_value_leave_a_map() {
+    let nested = |ranges: &str| {
+        program(&format!(
+            "state s {{
+              access A
+              access B
+              map m [{ranges}] {{
+                tasklet t (x) -> (y) {{ y = x + 10 * j }}
+                m.A -> t.x: A[i]
+                t.y -> m.B: B[i]
+              }}
+              A -> m.A
+              m.B -> B
+            }}"
+        ))
+    };
+    let trivial = TrivialMapElimination::default();
+    for (ranges, left) in [
+        ("i = 0:N, j = 2:3", "[i = 0:N]"),
+        ("j = 2:3, i = 0:N:j", "[i = 0:N:2]"),
+        ("i = 0:N, j = i:i + 1", "[i = 0:N]"),
+    ] {
+        let after = applies(&nested(ranges), &trivial);
+        assert!(after.contains(left) && !after.contains('j'), "{after}");
+    }
+    assert!(!applies(&nested("i = N - 1:N, j = 2:3"), &trivial).contains("map"));
+    assert!(refuses(&nested("i = 0:N, j = 0:N"), &trivial).contains("one value"));
+    let shared = sdfg::text::print(&nested("j = 2:3, i = 0:N"));
+    let shared = parsed(&shared.replace("0:N] {", "0:N] schedule(cpu_multicore) collapse(2) {"));
+    let after = applies(&shared, &trivial);
+    assert!(after.contains("cpu_multicore") && !after.contains("collapse"), "{after}");
 }
 
 #[test]

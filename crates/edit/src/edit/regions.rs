@@ -6,8 +6,8 @@ use sdfg_graph::analysis::symbols::{UNDECLARED_SYMBOL, assigned_symbols_of, free
 use sdfg_graph::analysis::{AccessSets, owning_scopes};
 use sdfg_graph::ir::draft::{DraftSdfg, DraftState};
 use sdfg_graph::ir::{
-    Block, BlockId, BlockKind, Branch, Connector, Container, ContainerId, Lifetime, Loop, NestedSdfg, Node,
-    NodeId, NodeKind, Region, RegionId, Sdfg, State, StateId,
+    Block, BlockId, BlockKind, Branch, Connector, Container, ContainerId, ContainerKind, Lifetime, Loop,
+    NestedSdfg, Node, NodeId, NodeKind, Region, RegionId, Sdfg, State, StateId,
 };
 use sdfg_language::symbolic::{Expr, Symbol};
 
@@ -135,12 +135,12 @@ impl Editor<'_> {
     ///
     /// Containers become arguments of the same names and are bound as a whole. Those of `private` move along, as do
     /// transients that keep nothing from block to block: nothing outside of the region uses them, and each run of the region
-    /// writes what it reads of them. Symbols are passed under their own names; the values that the blocks give to
+    /// writes what it reads of them. Views may be private, too. Symbols are passed under their own names; the values that the blocks give to
     /// symbols stay in the call.
     ///
     /// # Errors
     /// [`EditError::NoRegion`], [`EditError::NameTaken`] for the label, [`EditError::ControlFlow`] for jumps out of the region,
-    /// [`EditError::Container`] for streams, views and references, and [`EditError::AssignedSymbol`] for symbols of another
+    /// [`EditError::Container`] for streams, references and other views, and [`EditError::AssignedSymbol`] for symbols of another
     /// type than `i64` that the region sets.
     pub fn wrap_region_in_nested(
         &mut self,
@@ -273,7 +273,7 @@ struct Used {
 
 impl Used {
     fn of(sdfg: &Sdfg, region: RegionId, private: &BTreeSet<ContainerId>) -> Result<Self, EditError> {
-        let mut sets = AccessSets::of_region(sdfg, region);
+        let mut sets = AccessSets::of_region(sdfg, region).through_aliases(sdfg);
         // Nodes may access nothing and only order others. Their containers exist in the call, too.
         for state in states_in(sdfg, region) {
             let named = sdfg.state(state).nodes().filter_map(|(_, node)| node.kind.container());
@@ -285,7 +285,8 @@ impl Used {
             Used { reads: sets.reads, writes: sets.writes, moved: BTreeSet::new(), all: all.clone() };
         for id in all {
             let container = sdfg.container(id);
-            if container.is_stream() || container.is_alias() {
+            let is_own_view = matches!(container.kind, ContainerKind::View(_)) && private.contains(&id);
+            if container.is_stream() || (container.is_alias() && !is_own_view) {
                 let reason = "a call of blocks binds arrays and scalars alone";
                 return Err(EditError::Container { container: container.name.clone(), reason });
             }
@@ -294,7 +295,7 @@ impl Used {
                 Lifetime::Scope => confined.contains_key(&id),
                 Lifetime::Sdfg | Lifetime::Persistent | Lifetime::External => false,
             };
-            if container.transient && (private.contains(&id) || is_confined) {
+            if is_own_view || (container.transient && (private.contains(&id) || is_confined)) {
                 used.moved.insert(id);
             }
         }

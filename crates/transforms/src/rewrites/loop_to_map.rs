@@ -33,7 +33,7 @@ use crate::pattern::{BlockClass, Pattern};
 ///   iterations. Anything that is not proved refuses.
 /// - The loop may be left early, or counts with another symbol than one of type `i64`.
 /// - A symbol that the body sets is read in an iteration before it is set, or after the loop.
-/// - The body has streams, views, references or foreign functions.
+/// - The body has streams, references or foreign functions, or a view of something that it writes.
 ///
 /// # Before
 ///
@@ -107,13 +107,14 @@ impl Transformation for LoopToMap {
 
     fn check(&self, site: &Site<'_>) -> Result<Evidence, Refusal> {
         let counted = Counted::of(site)?;
-        counted.symbols_die(site)?;
+        let own = own(&counted, site);
+        counted.symbols_die_with(site, &own)?;
         if site.sdfg.region(counted.repeated.body).blocks.is_empty() {
             let label = &site.sdfg.block(counted.block).label;
             return Err(Refusal::structure(label, "has an empty body"));
         }
         let mut evidence = Evidence::default();
-        counted.independent(site, &counted.private(site), &mut evidence)?;
+        counted.independent(site, &own, &mut evidence)?;
         Ok(evidence)
     }
 
@@ -125,7 +126,7 @@ impl Transformation for LoopToMap {
         let loop_of = Site::of(editor.sdfg(), &here, &tables)
             .and_then(|site| Some((Counted::of(&site).ok()?, site)))
             .map(|(counted, site)| {
-                let private = counted.private(&site);
+                let private = own(&counted, &site);
                 (counted.symbol, counted.range, counted.repeated.body, private)
             });
         let Some((symbol, range, body, private)) = loop_of else { return Err(EditError::NoBlock(block)) };
@@ -148,6 +149,13 @@ impl Transformation for LoopToMap {
         editor.wrap_in_map(state, &inside, &label, as_map(&symbol, &range))?;
         Ok(())
     }
+}
+
+/// The containers that move into the map: those that each iteration has for itself, and views that it only reads.
+fn own(counted: &Counted<'_>, site: &Site<'_>) -> BTreeSet<ContainerId> {
+    let mut own = counted.private(site);
+    own.extend(counted.read_views(site));
+    own
 }
 
 /// The only state of a body and its nodes that move into the map, if the access nodes outside remain at code or scopes.

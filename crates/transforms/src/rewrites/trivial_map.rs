@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use sdfg::analysis::symbols::bound_symbols;
 use sdfg::edit::{EditError, Editor};
-use sdfg::ir::ScheduleKind;
+use sdfg::ir::{Map, NodeKind, ScheduleKind};
+use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::{Expr, Symbol};
 use serde::{Deserialize, Serialize};
 
@@ -12,16 +13,16 @@ use super::{anchored, described, nested_maps};
 use crate::engine::{Claim, Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
 use crate::pattern::{NodeClass, Pattern};
 
-/// Removes a map of one iteration: its contents take its place, with the first value of each range for the
-/// parameters.
+/// Removes the parameters of a map that have one value: its contents use the value. A map without other
+/// parameters disappears, and its contents take its place.
 ///
 /// # When it applies
 ///
-/// Every range has the form of one value, and the schedule is one of the host.
+/// A range has the form of one value, and the schedule is one of the host.
 ///
 /// # Refusals
 ///
-/// - It is not proved that a range has one value.
+/// - It is not proved that one of the ranges has one value.
 /// - The map gets symbols from data.
 /// - The schedule brings the contents to a device.
 ///
@@ -67,8 +68,8 @@ use crate::pattern::{NodeClass, Pattern};
 ///
 /// # Soundness
 ///
-/// The map runs its contents once, with these values of its parameters, and so does the state after the
-/// rewrite.
+/// In every iteration, the removed parameters have these values, so the other parameters name the same
+/// iterations. A map without other parameters runs its contents once, and so does the state after the rewrite.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrivialMapElimination {}
@@ -76,7 +77,7 @@ pub struct TrivialMapElimination {}
 static METADATA: Metadata = Metadata {
     name: "TrivialMapElimination",
     group: Group::Map,
-    summary: "Removes a map of one iteration.",
+    summary: "Removes a map of one iteration, or the parameters of a map that have one value.",
     source: "DaCe, TrivialMapElimination",
     soundness: Soundness::Always,
     is_strict: true,
@@ -96,13 +97,15 @@ impl Transformation for TrivialMapElimination {
     fn check(&self, site: &Site<'_>) -> Result<Evidence, Refusal> {
         let map = site.map(0)?;
         let mut evidence = Evidence::default();
-        for (param, range) in map.params.iter().zip(&map.ranges.0) {
-            let steps = range.steps();
-            if !range.tile.is_one() || !steps.is_one() {
-                let needed = format!("{range} has one value");
-                return Err(Refusal::Unproved { about: param.to_string(), needed });
-            }
+        let one_value = || map.params.iter().zip(&map.ranges.0).filter(|(_, range)| has_one_value(range));
+        for (param, range) in one_value() {
             evidence.note(param.as_str(), Claim::OneValue(range.clone()));
+        }
+        if let (None, Some((param, range))) =
+            (one_value().next(), map.params.iter().zip(&map.ranges.0).next())
+        {
+            let needed = format!("{range} has one value");
+            return Err(Refusal::Unproved { about: param.to_string(), needed });
         }
         if bound_symbols(site.state(), site.found.node(0)).len() > map.params.len() {
             return Err(Refusal::structure(site.label(0), "gets symbols from data"));
@@ -128,10 +131,25 @@ impl Transformation for TrivialMapElimination {
         let map = nested_maps::entry_map(editor, state, entry)?;
         // A range may use earlier parameters, which have their values by then.
         let mut values: BTreeMap<Symbol, Expr> = BTreeMap::new();
+        let mut others = Map::new(Vec::new(), Subset(Vec::new()));
         for (param, range) in map.params.iter().zip(&map.ranges.0) {
-            values.insert(param.clone(), range.begin.substitute(&values));
+            let range = range.substitute(&values);
+            if has_one_value(&range) {
+                values.insert(param.clone(), range.begin);
+            } else {
+                others.params.push(param.clone());
+                others.ranges.0.push(range);
+            }
         }
         editor.substitute_in_scope(state, Some(entry), &values)?;
-        editor.unwrap_map(state, entry)
+        if others.params.is_empty() {
+            return editor.unwrap_map(state, entry);
+        }
+        others.schedule = nested_maps::fitted(map.schedule, others.params.len());
+        editor.replace_node(state, entry, NodeKind::MapEntry(others)).map(|_| ())
     }
+}
+
+fn has_one_value(range: &Range) -> bool {
+    range.tile.is_one() && range.steps().is_one()
 }

@@ -355,6 +355,82 @@ fn maps_become_loops_again() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// A loop that reads `a` through a view and writes `target`.
+fn with_view(target: &str, rest: &str) -> Sdfg {
+    let text = format!(
+        "sdfg p {{
+  symbol N: i64
+  array a: f64[3*N]
+  array b: f64[3*N]
+  array c: f64[3*N]
+  view v: f64[N]
+  for l: i = 1:N {{
+    state s {{
+      access a
+      access v
+      access w = {target}
+      map m [j = 0:1] {{
+        tasklet t (x) -> (y) {{ y = 2 * x }}
+        m.v -> t.x: v[0]
+        t.y -> m.w: {target}[i]
+      }}
+      bind a -> v: a[i - 1:N + i - 1]
+      v -> m.v
+      m.w -> w
+    }}
+    {rest}
+  }}
+}}"
+    );
+    sdfg::text::parse("views.sdft", &text).unwrap_or_else(|errors| panic!("{text}\n{errors:?}"))
+}
+
+/// A symbol that an iteration sets may size views of the iteration.
+#[test]
+fn sizes_that_iterations_set_move_along() {
+    let text = "sdfg p {
+  symbol N: i64
+  symbol K: i64
+  array a: f64[3*N]
+  array b: f64[3*N]
+  view v: f64[k]
+  for l: i = 0:N {
+    state s {}
+    -> r with (k = i + 1)
+    state r {
+      access a
+      access v
+      access b
+      bind a -> v: a[i:i + k]
+      v -> b: v[k - 1] -> b[i]
+    }
+  }
+}";
+    let before = sdfg::text::parse("sizes.sdft", text).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let mut after = before.clone();
+    let found = first_match(&before, &LoopToMap::default());
+    apply(&mut after, &LoopToMap::default(), &found).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(difference(&before, &after), None, "{}", sdfg::text::print(&after));
+}
+
+#[test]
+fn loops_that_read_through_views_become_maps() {
+    let second = "-> r\nstate r {\naccess c\naccess q = b\nc -> q: c[i] -> b[N + i]\n}";
+    for before in [with_view("b", ""), with_view("b", second)] {
+        let mut after = before.clone();
+        let found = first_match(&before, &LoopToMap::default());
+        apply(&mut after, &LoopToMap::default(), &found).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(difference(&before, &after), None, "{}", sdfg::text::print(&after));
+    }
+    // The view shows what the loop writes: in the state itself, or in another one.
+    let written = "-> r\nstate r {\naccess c\naccess q = a\nc -> q: c[i] -> a[i + 1]\n}";
+    for before in [with_view("a", ""), with_view("b", written)] {
+        let found = first_match(&before, &LoopToMap::default());
+        let refused = apply(&mut before.clone(), &LoopToMap::default(), &found);
+        assert!(matches!(refused, Err(TransformError::Refused { .. })), "{refused:?}");
+    }
+}
+
 /// A loop of two states, of which the transition between them sets `k`.
 fn with_symbol(first: &str, value: &str) -> Sdfg {
     let text = format!(
