@@ -7,6 +7,9 @@
 //! The exit status tells whether any graph failed. `--table FILE` writes the outcome of each program and
 //! variant as a table with reasons; equal outcomes give equal tables. It keeps the page's part about surveys.
 //!
+//! `--target c` runs the C source of the programs. `--target dace` writes them for DaCe, which loads, compiles and
+//! runs them; `SDFG_DACE_PYTHON` names its Python.
+//!
 //! `--simplify`, `--chain FILE` and `--every-match [NAME]` transform each graph before it runs. The command then
 //! also prints the applications and refusals of each transformation. With `--simplify`, it compares the sizes of
 //! raw variants with those of DaCe's simplified variants. `--every-match` applies at most 8 matches of each
@@ -27,6 +30,9 @@ const LIMIT: Duration = Duration::from_secs(120);
 
 /// Time limit of one graph at every match of the transformations.
 const LIMIT_OF_MATCHES: Duration = Duration::from_secs(1200);
+
+/// Time limit of one graph that DaCe compiles.
+const LIMIT_OF_DACE: Duration = Duration::from_secs(600);
 
 /// Numbers of graphs that passed, were refused and failed.
 type Counts = [usize; 3];
@@ -60,6 +66,7 @@ impl Command {
                 "--target" => match arguments.next()?.as_str() {
                     "llvm" => {}
                     "c" => command.engines = vec![Engine::Interpreter, Engine::Gcc, Engine::Clang],
+                    "dace" => command.engines = vec![Engine::Dace],
                     _ => return None,
                 },
                 "--one" => command.one = Some((arguments.next()?, arguments.next()?)),
@@ -137,7 +144,7 @@ fn say(line: fmt::Arguments<'_>) -> io::Result<()> {
 }
 
 fn usage() -> ExitCode {
-    say(format_args!("usage: corpus [--dir FOLDER] [--target llvm|c] [--table FILE] [--simplify | --chain FILE | --every-match [TRANSFORMATION] [--most N]] [NAME]...")).ok();
+    say(format_args!("usage: corpus [--dir FOLDER] [--target llvm|c|dace] [--table FILE] [--simplify | --chain FILE | --every-match [TRANSFORMATION] [--most N]] [NAME]...")).ok();
     ExitCode::from(2)
 }
 
@@ -149,7 +156,8 @@ fn one(graph: &Path, engine: &str, rewrite: Option<&Rewrite>) -> ExitCode {
         return ExitCode::SUCCESS;
     };
     let mut tell = |step: &str| {
-        let word = if step.starts_with("wrong: ") { "" } else { "at " };
+        let is_told = step.starts_with("wrong: ") || step.starts_with("unwritten: ");
+        let word = if is_told { "" } else { "at " };
         say(format_args!("{word}{}", step.split_whitespace().collect::<Vec<_>>().join(" "))).ok();
     };
     let Rewritten { outcome, applications, sizes, simplified_by_dace } =
@@ -173,8 +181,8 @@ struct Told {
     counts: BTreeMap<String, [u64; 2]>,
     /// Blocks and nodes before and after simplification, and those of DaCe's simplified variant.
     sizes: Vec<u64>,
-    /// Wrong rewrites.
-    wrong: Vec<String>,
+    /// Wrong rewrites, and results that cannot be written for DaCe.
+    remarks: Vec<String>,
     /// The last step that was begun.
     last: String,
 }
@@ -193,8 +201,8 @@ impl Told {
                 told.sizes = numbers(sizes);
             } else if let Some(step) = line.strip_prefix("at ") {
                 step.clone_into(&mut told.last);
-            } else if line.starts_with("wrong: ") {
-                told.wrong.push(line.to_owned());
+            } else if line.starts_with("wrong: ") || line.starts_with("unwritten: ") {
+                told.remarks.push(line.to_owned());
             }
         }
         told
@@ -233,8 +241,8 @@ fn run_all(command: &Command, graphs: &[&PathBuf]) -> io::Result<Vec<Found>> {
             let (outcome, told) = spawned(graph, engine, command);
             let summary = if command.rewrite.is_some() { told.summary() } else { String::new() };
             say(format_args!("{name} {engine}: {outcome}{summary}"))?;
-            for wrong in &told.wrong {
-                say(format_args!("  {wrong}"))?;
+            for remark in &told.remarks {
+                say(format_args!("  {remark}"))?;
             }
             all.push(told);
             let place = match &outcome {
@@ -360,6 +368,7 @@ fn spawned(graph: &Path, engine: &str, command: &Command) -> (Outcome, Told) {
     let failed = |what: String| (Outcome::Failed(what), Told::default());
     let limit = match command.rewrite {
         Some(Rewrite::EveryMatch { .. }) => LIMIT_OF_MATCHES,
+        Some(Rewrite::Simplify | Rewrite::Chain(_)) | None if engine == Engine::Dace.name() => LIMIT_OF_DACE,
         Some(Rewrite::Simplify | Rewrite::Chain(_)) | None => LIMIT,
     };
     let Ok(own) = std::env::current_exe() else {

@@ -6,8 +6,6 @@
 //! `--dace` names a Python that has DaCe 1.0.2. DaCe then loads and validates every graph and what is written of
 //! it, and with `--interpret` also runs both on the same inputs.
 
-mod oracle;
-
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
@@ -20,11 +18,10 @@ use std::time::Duration;
 use sdfg::interpret::Arguments;
 use sdfg::npy;
 use sdfg_programs::survey::{
-    Effort, Ended, Graph, Obstacle, Options, Stage, USAGE, Verdict, about, examine, graphs, in_limits, table,
+    Effort, Ended, Graph, Obstacle, Options, Oracle, Stage, USAGE, Verdict, about, check_dace, examine,
+    graphs, in_limits, table,
 };
 use serde_json::{Value as Json, json};
-
-use oracle::Oracle;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -106,7 +103,7 @@ fn survey(options: &Options) -> io::Result<bool> {
         None => Box::new(io::stdout()),
     };
     let table_file = options.table.as_ref().map(created).transpose()?;
-    options.dace.as_deref().map(oracle::check).transpose()?;
+    options.dace.as_deref().map(check_dace).transpose()?;
     let workspace = tempfile::tempdir()?;
     let next = AtomicUsize::new(0);
     let finished: Mutex<BTreeMap<usize, Json>> = Mutex::new(BTreeMap::new());

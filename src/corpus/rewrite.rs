@@ -162,7 +162,12 @@ impl Case<'_> {
         if applied > 0 && is_for_this_machine(transformation) {
             let what = format!("{name} {} at {applied} matches", transformation.parameters());
             (self.tell)(&what);
-            run(self.loaded, series, self.engine).map_err(|wrong| format!("{what}: {wrong}"))?;
+            match run(self.loaded, series, self.engine) {
+                Err(Outcome::Refused { code, reason }) if self.engine == Engine::Dace => {
+                    (self.tell)(&format!("unwritten: {what}: ({code}) {reason}"));
+                }
+                outcome => outcome.map_err(|wrong| format!("{what}: {wrong}"))?,
+            }
         }
         Ok(())
     }
@@ -190,9 +195,9 @@ fn run(loaded: &Loaded, program: Sdfg, engine: Engine) -> Result<(), Outcome> {
     loaded.check(&program, Engine::Interpreter)?;
     match engine {
         Engine::Interpreter => Ok(()),
-        Engine::Native | Engine::Gcc | Engine::Clang => {
+        Engine::Native | Engine::Gcc | Engine::Clang | Engine::Dace => {
             loaded.check(&program, engine).map_err(|outcome| match outcome {
-                Outcome::Failed(what) => Outcome::Failed(format!("in native code only: {what}")),
+                Outcome::Failed(what) => Outcome::Failed(format!("{} only: {what}", engine.name())),
                 Outcome::Passed | Outcome::Refused { .. } => outcome,
             })
         }

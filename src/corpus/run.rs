@@ -1,7 +1,9 @@
 //! Runs one graph: reading, validation, execution and comparison.
 
+use std::cell::RefCell;
 use std::num::NonZeroU32;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use sdfg::interpret::{Arguments, Interpreter, Options, RunError};
 use sdfg::ir::{NodeKind, Sdfg};
@@ -13,7 +15,11 @@ use sdfg_library::{BuiltIn, expand, operations};
 use super::Outcome;
 use super::compare::compare;
 use super::data::{self, Data};
+use crate::survey::Oracle;
 use crate::trusted::{self, Compiler};
+
+/// Time that DaCe may take to compile and run a graph.
+const DACE_LIMIT: Duration = Duration::from_secs(500);
 
 /// The way to run a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,11 +32,14 @@ pub enum Engine {
     Gcc,
     /// Native code by way of C source and clang.
     Clang,
+    /// DaCe, which loads, compiles and runs the graph as it is written for it. `SDFG_DACE_PYTHON` names its Python.
+    Dace,
 }
 
 impl Engine {
     /// Every engine.
-    pub const ALL: [Engine; 4] = [Engine::Interpreter, Engine::Native, Engine::Gcc, Engine::Clang];
+    pub const ALL: [Engine; 5] =
+        [Engine::Interpreter, Engine::Native, Engine::Gcc, Engine::Clang, Engine::Dace];
 
     /// Its name on the command line and in tables.
     pub const fn name(self) -> &'static str {
@@ -39,6 +48,7 @@ impl Engine {
             Engine::Native => "native",
             Engine::Gcc => "gcc",
             Engine::Clang => "clang",
+            Engine::Dace => "dace",
         }
     }
 }
@@ -64,6 +74,10 @@ fn attempt(graph: &Path, engine: Engine) -> Result<(), Outcome> {
 pub(super) struct Loaded {
     pub(super) program: Validated,
     data: Data,
+    /// The folder of the data.
+    io: PathBuf,
+    /// DaCe, once a run has asked it.
+    dace: RefCell<Option<Oracle>>,
 }
 
 impl Loaded {
@@ -71,9 +85,7 @@ impl Loaded {
     pub(super) fn read(graph: &Path) -> Result<Self, Outcome> {
         let bytes = std::fs::read(graph).map_err(failed)?;
         let import = sdfg_dace::read(&bytes, &sdfg_dace::Options::default()).map_err(|refused| {
-            let first = refused.report.errors().next().cloned();
-            let code = first.as_ref().map_or("", |found| found.code.name()).to_owned();
-            let reason = first.map_or_else(String::new, |found| format!("{}: {}", found.path, found.message));
+            let (code, reason) = first_error(&refused.report);
             Outcome::Refused { code, reason }
         })?;
         let io = graph.parent().unwrap_or(graph).join("io");
@@ -82,7 +94,7 @@ impl Loaded {
             let reason = format!("the library node {operation} has no meaning here yet");
             return Err(Outcome::Refused { code: "D105".to_owned(), reason });
         }
-        Ok(Loaded { program: checked(import.sdfg).map_err(failed)?, data })
+        Ok(Loaded { program: checked(import.sdfg).map_err(failed)?, data, io, dace: RefCell::new(None) })
     }
 
     /// Runs the graph, or what was made of it, and compares the outputs.
@@ -94,6 +106,7 @@ impl Loaded {
             Engine::Native => native(program, &mut arguments, None)?,
             Engine::Gcc => native(program, &mut arguments, Some(Compiler::Gcc))?,
             Engine::Clang => native(program, &mut arguments, Some(Compiler::Clang))?,
+            Engine::Dace => return self.in_dace(program),
         }
         for (name, expected) in &data.expected {
             let found = arguments.get(name).ok_or_else(|| failed(format!("`{name}` is no argument")))?;
@@ -101,6 +114,32 @@ impl Loaded {
         }
         Ok(())
     }
+
+    /// Writes the graph for DaCe, which loads, validates, compiles and runs it and compares the outputs.
+    fn in_dace(&self, program: &Validated) -> Result<(), Outcome> {
+        let written = sdfg_dace::write(program.sdfg(), sdfg_dace::Form::Plain).map_err(|refused| {
+            let (code, reason) = first_error(&refused.report);
+            Outcome::Refused { code, reason }
+        })?;
+        let python = std::env::var_os("SDFG_DACE_PYTHON")
+            .ok_or_else(|| failed("SDFG_DACE_PYTHON names no Python with DaCe 1.0.2"))?;
+        let file = tempfile::Builder::new().suffix(".sdfg").tempfile().map_err(failed)?;
+        std::fs::write(file.path(), written).map_err(failed)?;
+        let mut dace = self.dace.borrow_mut();
+        let dace = dace.get_or_insert_with(|| Oracle::new(Path::new(&python), DACE_LIMIT));
+        let answer = dace.ask(file.path(), &self.io);
+        match answer.reached.as_str() {
+            "same" => Ok(()),
+            reached => Err(failed(format!("DaCe comes to `{reached}`, then: {}", answer.why))),
+        }
+    }
+}
+
+/// The code of the first error of a report, and its place with the message.
+fn first_error(report: &sdfg_dace::Report) -> (String, String) {
+    let first = report.errors().next();
+    let code = first.map_or("", |found| found.code.name()).to_owned();
+    (code, first.map_or_else(String::new, |found| format!("{}: {}", found.path, found.message)))
 }
 
 /// Validates a program.

@@ -89,6 +89,25 @@ fn transformed_graphs_have_the_expected_outputs() {
     assert!(tiled.applications["MapTiling"].applied == 2, "{tiled:?}");
 }
 
+/// `SDFG_DACE_PYTHON` names a Python with DaCe 1.0.2.
+#[test]
+fn transformed_graphs_have_the_expected_outputs_in_dace() {
+    if std::env::var_os("SDFG_DACE_PYTHON").is_none() {
+        return;
+    }
+    let rewrites = [Rewrite::Simplify, every_match(Some("MapTiling")), every_match(Some("MapToForLoop"))];
+    for (factor, rewrite) in rewrites.iter().map(|rewrite| (2.0, rewrite)).chain([(3.0, &rewrites[0])]) {
+        let (_folder, graph) = folder(factor);
+        let found = check_rewritten(&graph, Engine::Dace, rewrite, &mut |_| {});
+        let is_expected = match &found.outcome {
+            Outcome::Passed => factor == 2.0,
+            Outcome::Failed(_) => factor == 3.0,
+            Outcome::Refused { .. } => false,
+        };
+        assert!(is_expected && found.applications.values().any(|found| found.applied > 0), "{found:?}");
+    }
+}
+
 #[test]
 fn other_outputs_and_chains_that_do_not_apply_are_told() {
     let (_folder, graph) = folder(3.0);

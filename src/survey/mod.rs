@@ -7,6 +7,7 @@
 mod causes;
 mod examine;
 mod options;
+mod oracle;
 mod process;
 
 use std::collections::hash_map::DefaultHasher;
@@ -19,6 +20,7 @@ use serde_json::{Value as Json, json};
 pub use causes::table;
 pub use examine::{Effort, Example, examine};
 pub use options::{Options, USAGE};
+pub use oracle::{Answer, Oracle, check as check_dace};
 pub use process::{Ended, Limits, in_limits};
 
 /// How far a graph came. A later variant includes the earlier ones.

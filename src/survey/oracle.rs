@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
-use super::{Obstacle, Stage, Verdict};
+use super::{Obstacle, Stage, Verdict, about};
 
 /// How far DaCe comes, in order.
 const REACHED: [&str; 6] = ["read", "loaded", "valid", "compiled", "ran", "same"];
@@ -45,6 +45,24 @@ impl Answer {
             Obstacle::new(Stage::Dace, Verdict::Failed, message)
         })
     }
+}
+
+/// Tries whether a Python has DaCe.
+///
+/// # Errors
+/// If it cannot be run or has no DaCe.
+pub fn check(python: &Path) -> std::io::Result<()> {
+    let output = Command::new(python)
+        .args(["-c", "import dace"])
+        .output()
+        .map_err(|error| about(python, "--dace: cannot run", &error))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let messages = String::from_utf8_lossy(&output.stderr);
+    let told = messages.lines().last().unwrap_or_default();
+    let advice = "install DaCe for it (`pip install dace==1.0.2`), or name another one";
+    Err(std::io::Error::other(format!("--dace: {} cannot import DaCe: {told}; {advice}", python.display())))
 }
 
 /// A Python with DaCe that answers questions, started by the first one.

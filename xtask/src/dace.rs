@@ -1,5 +1,7 @@
 //! `cargo xtask bench dace`: compares this compiler with DaCe and NumPy, in a separate Python environment.
 //!
+//! With `--transformations`, it compares the matches of transformations and the time of simplification instead.
+//!
 //! DaCe comes from PyPI. NPBench's kernels and inputs come from its repository, and `target/bench-dace` keeps
 //! them. The corpus provides DaCe's graphs of the kernels. This project contains none of these.
 
@@ -21,6 +23,9 @@ const NPBENCH_COMMIT: &str = "f2d7f27d87ba4881991e62c18a607aa6ba52b260";
 /// # Errors
 /// If a part cannot be built, installed or found. The message names the variable that can name an installed one.
 pub(crate) fn bench(options: &[&str]) -> Result<()> {
+    if let ["--transformations", rest @ ..] = options {
+        return transformations(rest);
+    }
     let tools = setup::run()?;
     let corpus = corpus()?;
     let root = workspace::root();
@@ -43,6 +48,24 @@ pub(crate) fn bench(options: &[&str]) -> Result<()> {
             .arg(release.join("examples/bench_dace"))
             .arg("--sdfg")
             .arg(release.join("sdfg"))
+            .args(options),
+    )
+}
+
+/// Builds `beside_dace` and runs `benches/dace/transformations.py` with the given options.
+fn transformations(options: &[&str]) -> Result<()> {
+    let tools = setup::run()?;
+    let (corpus, python) = (corpus()?, python::with_dace()?);
+    println!("==> bench dace: building with optimisation, which takes a few minutes the first time");
+    let example = ["build", "--quiet", "--release", "--package", "sdfg-programs", "--example", "beside_dace"];
+    step::check(&mut tools.cargo(&example))?;
+    step::check(
+        Command::new(python)
+            .arg(workspace::root().join("benches/dace/transformations.py"))
+            .arg("--corpus")
+            .arg(corpus)
+            .arg("--example")
+            .arg(workspace::target_folder().join("release/examples/beside_dace"))
             .args(options),
     )
 }

@@ -3,21 +3,47 @@
 //!
 //! xtask links none of these programs, so it builds in seconds on a machine without set-up.
 
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::{setup, step};
+use crate::setup::{self, Tools};
+use crate::{python, step};
 
 /// Builds an example of a package with optimisation and runs it with the given options.
 ///
 /// # Errors
 /// When the set-up or the build fails, or the example ends with a non-zero status.
 pub(crate) fn example(package: &str, name: &str, options: &[&str]) -> Result<()> {
+    built_and_run(&setup::run()?, package, name, options, None)
+}
+
+/// Runs the corpus. For DaCe's own runs, a Python with DaCe is installed if there is none.
+///
+/// # Errors
+/// As [`example`], or when DaCe cannot be installed.
+pub(crate) fn corpus(options: &[&str]) -> Result<()> {
     let tools = setup::run()?;
+    let is_in_dace = options.windows(2).any(|pair| pair == ["--target", "dace"]);
+    let dace = is_in_dace.then(python::with_dace).transpose()?;
+    built_and_run(&tools, "sdfg-programs", "corpus", options, dace.as_deref())
+}
+
+fn built_and_run(
+    tools: &Tools,
+    package: &str,
+    name: &str,
+    options: &[&str],
+    dace: Option<&Path>,
+) -> Result<()> {
     let run = ["run", "--quiet", "--release", "--package", package, "--example", name, "--"];
     println!("==> {name}: building with optimisation, which takes a few minutes the first time");
-    step::check(&mut tools.cargo(&[&run, options].concat()))
+    let mut command = tools.cargo(&[&run, options].concat());
+    if let Some(python) = dace {
+        command.env(python::DACE_VARIABLE, python);
+    }
+    step::check(&mut command)
 }
 
 /// The Debian and Ubuntu packages of the compilers and the OpenMP runtime that benchmarks compare with.

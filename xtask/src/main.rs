@@ -38,6 +38,9 @@ Commands:
   bench chain       Measure the paper's matrix product after each transformation of its chain
   bench dace        Compare builds and runs of DaCe's graphs of NPBench's kernels with DaCe 1.0.2 and NumPy; KERNEL... selects
                     some, --no-build or --no-run one half ($SDFG_CORPUS as for corpus; installs DaCe below target/)
+  bench dace --transformations [--no-count] [--no-time] [--table FILE] [NAME..]
+                    Compare the matches of transformations in raw graphs, and the time to read and simplify them, with DaCe's;
+                    --table writes the matches to docs/dace-transformations.md
   bench edit        Measure series of edits in states of up to 100,000 nodes
   bench transforms  Measure simplification and matching on graphs of up to 10,000 nodes
   bench interpret   Measure the tasklets per second of the interpreter
@@ -53,10 +56,11 @@ Commands:
                     Transform random programs: at every match of each transformation or of one, simplified, or by chains;
                     compare with the program before in the interpreter and as native code (--interpret: not native), and
                     print the applications and refusals of each
-  corpus [--dir D] [--target llvm|c] [--table FILE] [NAME..]
+  corpus [--dir D] [--target llvm|c|dace] [--table FILE] [NAME..]
                     Run DaCe's graphs in a folder in the interpreter and as native code and compare their outputs (default
                     folder $SDFG_CORPUS or ../shared/corpus); --table writes docs/dace-coverage.md;
-                    --target c runs their C source, compiled by gcc and by clang
+                    --target c runs their C source, compiled by gcc and by clang; --target dace writes them for DaCe 1.0.2, which
+                    loads, compiles and runs them ($SDFG_DACE_PYTHON, otherwise installed below target/)
   corpus --simplify | --chain FILE | --every-match [TRANSFORMATION] [--most N] [--dir D] [NAME..]
                     The same with graphs that are transformed before they run, at most 8 matches of each transformation
                     in one graph; print the applications and refusals of each
@@ -109,7 +113,8 @@ fn run(arguments: &[&str]) -> Result<()> {
             setup::run().map(|_| ())
         }
         "test" => checks::run(flag(command, options, "--quick")?),
-        "demo" | "random" | "corpus" | "survey" => jobs::example("sdfg-programs", command, options),
+        "corpus" => jobs::corpus(options),
+        "demo" | "random" | "survey" => jobs::example("sdfg-programs", command, options),
         "gpu" => jobs::example("sdfg-programs", "gpu_package", options),
         "bench" => match options {
             [] | ["compile"] => jobs::example("sdfg-programs", "bench_compile", &[]),

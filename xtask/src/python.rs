@@ -20,7 +20,7 @@ const PYTHON_VARIABLE: &str = "SDFG_PYTHON";
 const DISTRIBUTION_PYTHON: &str = "/usr/bin/python3";
 
 /// A Python that has DaCe.
-const DACE_VARIABLE: &str = "SDFG_DACE_PYTHON";
+pub(crate) const DACE_VARIABLE: &str = "SDFG_DACE_PYTHON";
 
 /// The version of DaCe that the tests, the measurements and the corpus are of, and the newest of its dependencies that it works with.
 const DACE: [&str; 5] =
@@ -160,6 +160,9 @@ pub(crate) fn with_dace() -> Result<PathBuf> {
     if let Some(python) = std::env::var_os(DACE_VARIABLE).filter(|python| !python.is_empty()) {
         return Ok(PathBuf::from(python));
     }
+    let has = |program: &str| step::succeeds(Command::new(program).arg("--version"));
+    // DaCe builds its code by CMake.
+    setup::install_missing(&["cmake", "g++"], || has("cmake") && has("g++"))?;
     let folder = target_folder().join("dace-venv");
     let python = virtual_environment(&folder)?;
     if !step::succeeds(Command::new(&python).args(["-c", "import dace, numpy"])) {

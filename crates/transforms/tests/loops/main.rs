@@ -360,9 +360,14 @@ fn with_view(target: &str, rest: &str) -> Sdfg {
     let text = format!(
         "sdfg p {{
   symbol N: i64
+  symbol K: i64
   array a: f64[3*N]
   array b: f64[3*N]
   array c: f64[3*N]
+  array d: f64[3*N]
+  array e: f64[3*N]
+  array aa: f64[N, N]
+  array bb: f64[N, N]
   view v: f64[N]
   for l: i = 1:N {{
     state s {{
@@ -393,6 +398,11 @@ fn sizes_that_iterations_set_move_along() {
   symbol K: i64
   array a: f64[3*N]
   array b: f64[3*N]
+  array c: f64[3*N]
+  array d: f64[3*N]
+  array e: f64[3*N]
+  array aa: f64[N, N]
+  array bb: f64[N, N]
   view v: f64[k]
   for l: i = 0:N {
     state s {}
