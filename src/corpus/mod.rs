@@ -17,7 +17,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub(crate) use compare::first_difference;
-pub use rewrite::{Rewrite, Rewritten, check_rewritten};
+pub use rewrite::{Rewrite, Rewritten, Size, check_rewritten};
 pub use run::{Engine, check};
 
 /// The outcome of one graph.

@@ -1,5 +1,6 @@
 //! Graphs that are transformed before they run: simplified, by a chain, or by every transformation at its matches.
 
+use std::fmt;
 use std::path::Path;
 
 use sdfg::ir::{NodeKind, Sdfg};
@@ -33,10 +34,46 @@ pub struct Rewritten {
     pub outcome: Outcome,
     /// Applications and refusals of each transformation.
     pub applications: Applications,
-    /// Number of blocks and nodes before and after simplification.
-    pub sizes: Option<[usize; 2]>,
-    /// The same number of DaCe's own simplified variant, if there is one beside a raw variant.
-    pub simplified_by_dace: Option<usize>,
+    /// Sizes before and after simplification.
+    pub sizes: Option<[Size; 2]>,
+    /// The size of DaCe's own simplified variant, if there is one beside a raw variant.
+    pub simplified_by_dace: Option<Size>,
+}
+
+/// Numbers of blocks and nodes, with those of called SDFGs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Size {
+    /// States, loops, branches and jumps.
+    pub blocks: usize,
+    /// Nodes of all states.
+    pub nodes: usize,
+}
+
+impl Size {
+    /// The size of an SDFG.
+    pub fn of(sdfg: &Sdfg) -> Size {
+        let mut size = Size { blocks: sdfg.blocks().count(), nodes: 0 };
+        for (_, node) in sdfg.states().flat_map(|(_, state)| state.nodes()) {
+            size.nodes += 1;
+            if let NodeKind::Nested(nested) = &node.kind {
+                let inner = Size::of(&nested.sdfg);
+                size.blocks += inner.blocks;
+                size.nodes += inner.nodes;
+            }
+        }
+        size
+    }
+
+    /// Blocks and nodes together.
+    pub fn all(self) -> usize {
+        self.blocks + self.nodes
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} blocks and {} nodes", self.blocks, self.nodes)
+    }
 }
 
 /// Reads a graph, transforms it, runs it on the inputs beside it and compares its outputs. `tell` is called with each step
@@ -76,7 +113,7 @@ fn attempt_all(
             let mut program = before.clone();
             tell("simplification");
             rewritten.applications = counted(simplify(&mut program, &transformations(), None));
-            rewritten.sizes = Some([size(before), size(&program)]);
+            rewritten.sizes = Some([Size::of(before), Size::of(&program)]);
             rewritten.simplified_by_dace = simplified_by_dace(graph);
             run(&loaded, program, engine)
         }
@@ -204,30 +241,13 @@ fn run(loaded: &Loaded, program: Sdfg, engine: Engine) -> Result<(), Outcome> {
     }
 }
 
-/// Number of blocks and nodes, with those of called SDFGs.
-fn size(sdfg: &Sdfg) -> usize {
-    let nodes = sdfg.states().flat_map(|(_, state)| state.nodes());
-    let called = nodes.map(|(_, node)| match &node.kind {
-        NodeKind::Nested(nested) => 1 + size(&nested.sdfg),
-        NodeKind::Access(_)
-        | NodeKind::Tasklet(_)
-        | NodeKind::MapEntry(_)
-        | NodeKind::MapExit(_)
-        | NodeKind::ConsumeEntry(_)
-        | NodeKind::ConsumeExit(_)
-        | NodeKind::Reduce(_)
-        | NodeKind::Library(_) => 1,
-    });
-    sdfg.blocks().count() + called.sum::<usize>()
-}
-
 /// The size of the variant that DaCe simplified, beside the raw variant.
-fn simplified_by_dace(graph: &Path) -> Option<usize> {
+fn simplified_by_dace(graph: &Path) -> Option<Size> {
     if variant(graph) != "raw" {
         return None;
     }
     let name = graph.file_name()?.to_str()?.replacen("raw", "simplified", 1);
     let bytes = std::fs::read(graph.with_file_name(name)).ok()?;
     let import = sdfg_dace::read(&bytes, &sdfg_dace::Options::default()).ok()?;
-    Some(size(&import.sdfg))
+    Some(Size::of(&import.sdfg))
 }

@@ -152,30 +152,75 @@ fn leaves_open(state: &State, edge: EdgeId) -> bool {
 
 /// Whether every way through a region writes a container. Regions and nested SDFGs are at most as deep as a document.
 fn writes(sdfg: &Sdfg, region: RegionId, container: ContainerId) -> bool {
-    let Some(start) = sdfg.region(region).start else { return false };
+    sdfg.region(region).start.is_some_and(|start| each_way_writes(sdfg, (start, None), container))
+}
+
+/// Whether every way from a block to another one, or to the end of the region, writes a container.
+///
+/// Loops count as if they ran: a graph in which they stand beside the reads, without the nested SDFG, is read in this way.
+fn each_way_writes(sdfg: &Sdfg, (start, end): (BlockId, Option<BlockId>), container: ContainerId) -> bool {
     let mut reached: BTreeSet<BlockId> = BTreeSet::from([start]);
     let mut waiting = vec![start];
     while let Some(block) = waiting.pop() {
+        if Some(block) == end {
+            return false;
+        }
         let is_written = match &sdfg.block(block).kind {
             BlockKind::State(state) => state_writes(sdfg.state(*state), container),
             BlockKind::Branch(branch) => {
                 let mut arms = branch.arms.iter().map(|(_, arm)| *arm).chain(branch.otherwise);
                 branch.otherwise.is_some() && arms.all(|arm| writes(sdfg, arm, container))
             }
-            BlockKind::Loop(_) => false,
+            BlockKind::Loop(repeated) => writes(sdfg, repeated.body, container),
             BlockKind::Break | BlockKind::Continue | BlockKind::Return => return false,
         };
         if is_written {
             continue;
         }
         let next = sdfg.transitions_from(block);
-        if next.iter().all(|id| sdfg.transition(*id).condition.is_some()) && !is_complete(sdfg, &next) {
+        let is_decided = is_complete(sdfg, &next);
+        if next.iter().all(|id| sdfg.transition(*id).condition.is_some()) && !is_decided {
             return false;
         }
-        let next = next.into_iter().map(|id| sdfg.transition(id).dst);
-        waiting.extend(next.filter(|next| reached.insert(*next)));
+        let mut next: Vec<BlockId> = next.into_iter().map(|id| sdfg.transition(id).dst).collect();
+        if let Some((body, behind)) = loop_at(sdfg, (block, end), &next).filter(|_| is_decided) {
+            if each_way_writes(sdfg, (body, Some(block)), container) {
+                continue;
+            }
+            next = vec![behind];
+        }
+        waiting.extend(next.into_iter().filter(|next| reached.insert(*next)));
     }
     true
+}
+
+/// The first block of the loop that a block guards, and the block behind the loop: the first one alone leads back. Ways end at
+/// the guard of the loop around.
+fn loop_at(
+    sdfg: &Sdfg,
+    (guard, end): (BlockId, Option<BlockId>),
+    next: &[BlockId],
+) -> Option<(BlockId, BlockId)> {
+    let leads_back = |from: BlockId| {
+        let (mut reached, mut waiting) = (BTreeSet::from([from]), vec![from]);
+        while let Some(block) = waiting.pop() {
+            if block == guard {
+                return true;
+            }
+            if Some(block) == end {
+                continue;
+            }
+            let next = sdfg.transitions_from(block).into_iter().map(|id| sdfg.transition(id).dst);
+            waiting.extend(next.filter(|next| reached.insert(*next)));
+        }
+        false
+    };
+    let [first, second] = *next else { return None };
+    match (leads_back(first), leads_back(second)) {
+        (true, false) => Some((first, second)),
+        (false, true) => Some((second, first)),
+        (true, true) | (false, false) => None,
+    }
 }
 
 /// Whether one of two conditions of transitions holds: they are a condition and its negation.
@@ -220,5 +265,43 @@ mod tests {
             });
             assert_eq!(is_complete(&sdfg, &ids), expected, "{first}; {second}");
         }
+    }
+
+    /// A state machine over states that write `A`, marked with `!`, and others.
+    fn machine(blocks: &[&str], transitions: &[(usize, usize, Option<&str>)]) -> bool {
+        let mut text = String::from("sdfg p {\n  array A: f64[4]\n");
+        for (at, block) in blocks.iter().enumerate() {
+            let write = if block.ends_with('!') {
+                "access A\ntasklet t () -> (o) { o = 1 }\nt.o -> A: A[0]\n"
+            } else {
+                ""
+            };
+            text += &format!("state s{at} {{\n{write}}}\n");
+            for (_, dst, condition) in transitions.iter().filter(|(src, ..)| *src == at) {
+                let condition = condition.map_or_else(String::new, |condition| format!(" if {condition}"));
+                text += &format!("-> s{dst}{condition}\n");
+            }
+            if transitions.iter().all(|(src, ..)| *src != at) {
+                text += "-> end\n";
+            }
+        }
+        let sdfg = sdfg::text::parse("machine.sdft", &(text + "}")).expect("a program");
+        writes(&sdfg, sdfg.body(), sdfg.find_container("A").expect("a container"))
+    }
+
+    #[test]
+    fn loops_count_as_if_they_ran() {
+        let branch =
+            |src, first, second| [(src, first, Some("A[1] > 0")), (src, second, Some("not A[1] > 0"))];
+        let one = branch(0, 1, 2);
+        assert!(machine(&["guard", "body!", "behind"], &[&one[..], &[(1, 0, None)]].concat()));
+        assert!(machine(&["guard", "body", "behind!"], &[&one[..], &[(1, 0, None)]].concat()));
+        assert!(!machine(&["guard", "body", "behind"], &[&one[..], &[(1, 0, None)]].concat()));
+        // A branch is no loop.
+        assert!(!machine(&["choice", "arm!", "behind"], &[&one[..], &[(1, 2, None)]].concat()));
+        // Two loops: the inner guard is block 1, the body block 2.
+        let two = [branch(0, 1, 3), branch(1, 2, 0)].concat();
+        assert!(machine(&["outer", "inner", "body!", "behind"], &[&two[..], &[(2, 1, None)]].concat()));
+        assert!(!machine(&["outer", "inner", "body", "behind"], &[&two[..], &[(2, 1, None)]].concat()));
     }
 }

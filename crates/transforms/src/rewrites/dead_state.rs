@@ -18,7 +18,7 @@ use crate::pattern::{BlockClass, Pattern};
 ///
 /// The block is one to which no transition leads, or only transitions whose condition never holds. Or it is a
 /// branch with arms that are never taken: a condition before them always holds, or their own never does. The
-/// values of symbols decide conditions.
+/// values of symbols decide conditions. If one arm is always taken, its blocks take the place of the branch.
 ///
 /// # Refusals
 ///
@@ -56,12 +56,10 @@ use crate::pattern::{BlockClass, Pattern};
 ///   symbol N: i64
 ///   array A: f64[N + 1]
 ///
-///   if mode: N >= 0 {
-///     state regular {
-///       access A
-///       tasklet one () -> (a) { a = 1.0 }
-///       one.a -> A: A[0]
-///     }
+///   state regular {
+///     access A
+///     tasklet one () -> (a) { a = 1.0 }
+///     one.a -> A: A[0]
 ///   }
 /// }
 /// ```
@@ -69,7 +67,7 @@ use crate::pattern::{BlockClass, Pattern};
 /// # Soundness
 ///
 /// A removed block or arm runs for no values of the symbols. The conditions of the arms that remain are
-/// tested in the same order.
+/// tested in the same order. An arm that is always taken runs at the place of the branch.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DeadStateElimination {}
@@ -93,6 +91,8 @@ enum Dead {
     Block,
     /// Some arms: those that remain, the rest that remains, and regions to clear.
     Arms(Branch, Vec<RegionId>),
+    /// All arms but one, which is always taken; regions to clear.
+    Others(Branch, Vec<RegionId>),
     /// All arms, and nothing remains.
     AllArms,
 }
@@ -133,15 +133,13 @@ fn dead(site: &Site<'_>) -> Result<Dead, Refusal> {
     }
     let otherwise = branch.otherwise.filter(|_| !is_decided);
     cleared.extend(branch.otherwise.filter(|_| is_decided));
-    if cleared.is_empty() {
-        return Err(Refusal::structure(&found.label, "has arms that may all be taken"));
-    }
-    match (kept.is_empty(), otherwise) {
-        (true, None) => Ok(Dead::AllArms),
-        (true, Some(only)) => {
-            Ok(Dead::Arms(Branch { arms: vec![(Expression::bool(true), only)], otherwise: None }, cleared))
-        }
-        (false, otherwise) => Ok(Dead::Arms(Branch { arms: kept, otherwise }, cleared)),
+    let certain = |only| Branch { arms: vec![(Expression::bool(true), only)], otherwise: None };
+    match (kept.as_slice(), otherwise) {
+        ([], None) => Ok(Dead::AllArms),
+        ([], Some(only)) => Ok(Dead::Others(certain(only), cleared)),
+        ([(_, only)], None) if is_decided => Ok(Dead::Others(certain(*only), cleared)),
+        _ if cleared.is_empty() => Err(Refusal::structure(&found.label, "has arms that may all be taken")),
+        (arms, otherwise) => Ok(Dead::Arms(Branch { arms: arms.to_vec(), otherwise }, cleared)),
     }
 }
 
@@ -229,15 +227,27 @@ impl Transformation for DeadStateElimination {
                 iterations::redirect_to(editor, block, after)?;
                 editor.remove_block(block)
             }
-            Some(Dead::Arms(branch, cleared)) => {
-                editor.change_block(block, |block| block.kind = BlockKind::Branch(branch))?;
-                for region in cleared {
-                    for inner in editor.sdfg().region(region).blocks.clone() {
-                        editor.remove_block(inner)?;
-                    }
-                }
-                Ok(())
+            Some(Dead::Arms(branch, cleared)) => keep(editor, block, branch, cleared),
+            Some(Dead::Others(branch, cleared)) => {
+                keep(editor, block, branch, cleared)?;
+                editor.take_arm(block)
             }
         }
     }
+}
+
+/// Lets a branch have other arms, and clears regions that are none of its arms any more.
+fn keep(
+    editor: &mut Editor<'_>,
+    block: BlockId,
+    branch: Branch,
+    cleared: Vec<RegionId>,
+) -> Result<(), EditError> {
+    editor.change_block(block, |block| block.kind = BlockKind::Branch(branch))?;
+    for region in cleared {
+        for inner in editor.sdfg().region(region).blocks.clone() {
+            editor.remove_block(inner)?;
+        }
+    }
+    Ok(())
 }

@@ -365,7 +365,7 @@ impl<'p> MapPair<'p> {
 }
 
 /// Whether a memlet moves exactly one element.
-fn is_one_element(memlet: &Memlet, access: &Access) -> bool {
+pub(super) fn is_one_element(memlet: &Memlet, access: &Access) -> bool {
     !access.is_queue()
         && access.subset().is_element()
         && matches!(&memlet.volume, Volume::Exact(volume) if volume.is_one())

@@ -2,7 +2,7 @@
 
 use sdfg::analysis::{Use, node_leads_to, scope_around};
 use sdfg::edit::{EditError, Editor};
-use sdfg::ir::{ContainerKind, Flow, NodeId, State};
+use sdfg::ir::{ContainerKind, EdgeId, Flow, Memlet, NodeId, State};
 use serde::{Deserialize, Serialize};
 
 use super::{anchored, described};
@@ -14,12 +14,13 @@ use crate::pattern::{NodeClass, Pattern};
 /// # When it applies
 ///
 /// No data flows into the second access node, and it is outside of scopes. Every write of the container is
-/// ordered before the node that stays, or after both.
+/// ordered before the node that stays, or after both. Views of the container that are only read count as
+/// readers.
 ///
 /// # Refusals
 ///
 /// - The node is in a scope, is written, or is read by nothing.
-/// - The container is a stream, a view or a reference.
+/// - The container is a stream, a view or a reference, or the state may write it through a view.
 /// - No other access node has these elements, or the order among the two and a write is not determined.
 ///
 /// # Before
@@ -164,12 +165,30 @@ fn partner(site: &Site<'_>, node: NodeId) -> Option<NodeId> {
     for used in uses.in_state(container, site.found.state()) {
         match used {
             Use::Access(_, other) => all.push(other),
-            Use::Memlet(_, edge) if matches!(state.edge(edge).memlet.flow, Flow::Bind(_)) => return None,
+            Use::Memlet(_, edge) if !only_reads(site, edge) => return None,
             Use::Memlet(..) | Use::Condition(..) | Use::Block(_) | Use::Transition(_) => {}
         }
     }
     all.sort_unstable();
     kept_node(state, node, &all)
+}
+
+/// Whether an edge makes no view through which the container may be written: nothing writes the view in the state, or makes
+/// another one of it.
+fn only_reads(site: &Site<'_>, edge: EdgeId) -> bool {
+    let (state, uses) = (site.state(), site.uses());
+    let found = state.edge(edge);
+    let Flow::Bind(target) = &found.memlet.flow else { return true };
+    let Some(view) = state.node(found.dst).kind.container() else { return false };
+    let is_bound = |memlet: &Memlet| matches!(memlet.flow, Flow::Bind(_));
+    let is_read = |used| match used {
+        Use::Access(_, node) => state
+            .each_in_edge(node)
+            .all(|(_, edge)| matches!(edge.memlet.flow, Flow::Order) || is_bound(&edge.memlet)),
+        Use::Memlet(_, edge) => !is_bound(&state.edge(edge).memlet),
+        Use::Condition(..) | Use::Block(_) | Use::Transition(_) => true,
+    };
+    view != target.container && uses.in_state(view, site.found.state()).all(is_read)
 }
 
 /// The nodes of a container that may stay in place of one of them, by id: some of those next to it, and the first ones. A node that

@@ -52,6 +52,7 @@ mod state_elimination;
 mod state_fusion;
 mod strip_mining;
 mod symbol_propagation;
+mod tasklet_fusion;
 #[cfg(test)]
 mod tests;
 mod trivial_map;
@@ -101,6 +102,7 @@ pub use state_elimination::StateElimination;
 pub use state_fusion::StateFusion;
 pub use strip_mining::StripMining;
 pub use symbol_propagation::SymbolPropagation;
+pub use tasklet_fusion::TaskletFusion;
 pub use trivial_map::TrivialMapElimination;
 pub use trivial_tasklet::TrivialTaskletElimination;
 pub use vectorization::Vectorization;
@@ -151,6 +153,7 @@ pub(crate) fn register(registry: &mut Registry) {
     registry.register::<StateFusion>();
     registry.register::<StripMining>();
     registry.register::<SymbolPropagation>();
+    registry.register::<TaskletFusion>();
     registry.register::<TrivialMapElimination>();
     registry.register::<TrivialTaskletElimination>();
     registry.register::<Vectorization>();

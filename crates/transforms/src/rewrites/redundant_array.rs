@@ -1,24 +1,28 @@
 //! [`RedundantArray`].
 
+use sdfg::analysis::symbols::bound_symbols;
 use sdfg::analysis::{Footprint, Use, node_leads_to};
 use sdfg::edit::{EditError, Editor};
-use sdfg::ir::{Container, ContainerId, ContainerKind, Edge, EdgeId, Flow, Memlet, NodeId, NodeKind};
+use sdfg::ir::{
+    Access, Container, ContainerId, ContainerKind, Edge, EdgeId, Flow, Memlet, NodeId, NodeKind, Sdfg, State,
+};
 use sdfg::subset::Subset;
-use sdfg::symbolic::Expr;
 use serde::{Deserialize, Serialize};
 
+use super::redundant_read_slice::{aligned, composed, moves_elements, segments};
 use super::{anchored, described};
 use crate::engine::{Claim, Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
 use crate::pattern::{NodeClass, Pattern};
 
-/// Writes data straight to an array instead of to a transient that is copied to it as a whole.
+/// Writes data straight to an array instead of to a transient that is copied to it, or to a part of it, as a whole.
 ///
 /// # When it applies
 ///
-/// The copy is the only reader of the transient. Both have the same shape and type, or the transient has one
-/// element that tasklets write. Every execution of the state writes all of the transient without a conflict
-/// resolution. Every other access of the array in the state comes before the nodes that write the transient
-/// begin, or behind the copy.
+/// The copy is the only reader of the transient, and moves all of it to the array or to a part of the array.
+/// Both have the same type. Tasklets, copies, maps and reductions may write a transient that becomes a part;
+/// library nodes and calls need an array of the same shape. Every execution of the state writes all of the
+/// transient without a conflict resolution. Every other access of the array in the state comes before the
+/// nodes that write the transient begin, or behind the copy.
 ///
 /// # Refusals
 ///
@@ -27,7 +31,8 @@ use crate::pattern::{NodeClass, Pattern};
 ///   the transient and the copy.
 /// - It is not proved that every execution writes all of the transient: the rest would come from an earlier
 ///   execution.
-/// - Shape, type or memory differ, or the copy moves a part.
+/// - Type or memory differ, the copy moves a part of the transient, or a writer needs its dimensions.
+/// - A map around a writer has a parameter of the name of a symbol of the part.
 /// - The transient is written with a conflict resolution, or has a view or reference.
 ///
 /// # Before
@@ -115,13 +120,11 @@ impl Transformation for RedundantArray {
         if state.in_edges(to_node) != [*copy] {
             return Err(Refusal::structure(site.label(1), "is written by others, too"));
         }
-        let (from, to) = match element_copy(site, from_node, state.edge(*copy)) {
-            Some(ends) => ends,
-            None => whole_copy(site, state.edge(*copy))?,
-        };
+        let part = Part::of(site.sdfg, state, *copy)?;
+        let (from, to) = (part.from, part.part.container);
         let (source, target) = (site.sdfg.container(from), site.sdfg.container(to));
-        if element_copy(site, from_node, state.edge(*copy)).is_none() {
-            alike(source, target)?;
+        for edge in segments(state, state.in_edges(from_node)) {
+            part.writer(state, edge)?;
         }
         let mut evidence = Evidence::default();
         let uses = site.uses();
@@ -189,19 +192,21 @@ impl Transformation for RedundantArray {
         let container = editor.state(state)?.node(from).kind.container();
         let graph = editor.state(state)?;
         let copy = graph.out_edges(from);
-        let target = copy.first().and_then(|edge| graph.edge(*edge).memlet.write_access()).cloned();
+        let whole = copy.first().map(|edge| Part::of(editor.sdfg(), graph, *edge));
+        let Some(Ok(part)) = whole else { return Err(EditError::NoNode(from)) };
         let writes = graph.in_edges(from);
-        for edge in writes {
-            let memlet = &editor.state(state)?.edge(edge).memlet;
-            // An element has one place, which its writers may name themselves.
-            if let Some(target) = target.as_ref().filter(|target| target.subset().is_element()) {
-                let mut memlet = memlet.clone();
-                memlet
-                    .accesses_mut()
-                    .filter(|access| Some(access.container) == container)
-                    .for_each(|access| *access = target.clone());
-                editor.set_memlet(state, edge, memlet)?;
+        let mut memlets = Vec::new();
+        for edge in segments(graph, graph.in_edges(from)) {
+            let mut memlet = graph.edge(edge).memlet.clone();
+            for access in memlet.accesses_mut().filter(|access| access.container == part.from) {
+                *access = part.composed(access).ok_or(EditError::NoEdge(edge))?;
             }
+            memlets.push((edge, memlet));
+        }
+        for (edge, memlet) in memlets {
+            editor.set_memlet(state, edge, memlet)?;
+        }
+        for edge in writes {
             editor.redirect_destination(state, edge, to, None)?;
         }
         for edge in copy {
@@ -216,27 +221,73 @@ impl Transformation for RedundantArray {
     }
 }
 
-/// The containers of an edge that copies the only element of the first to one of the second, if tasklets and copies write it.
-fn element_copy(site: &Site<'_>, node: NodeId, edge: &Edge) -> Option<(ContainerId, ContainerId)> {
-    let Flow::Copy { from, to, resolution: None } = &edge.memlet.flow else { return None };
-    let [source, target] = [from, to].map(|access| site.sdfg.container(access.container));
-    let is_plain = |kind: &ContainerKind| matches!(kind, ContainerKind::Scalar | ContainerKind::Array(_));
-    let is_right = source.transient
-        && source.constant.is_none()
-        && target.constant.is_none()
-        && is_plain(&source.kind)
-        && is_plain(&target.kind)
-        && source.element == target.element
-        && source.storage == target.storage
-        && source.shape().iter().all(Expr::is_one)
-        && to.subset().is_element();
-    let is_element = |edge: &Edge| {
-        let write = edge.memlet.write_access();
-        let is_code = matches!(site.state().node(edge.src).kind, NodeKind::Tasklet(_) | NodeKind::Access(_));
-        is_code && !edge.memlet.declared && write.is_some_and(|access| access.subset().is_element())
-    };
-    let are_elements = site.state().each_in_edge(node).all(|(_, edge)| is_element(edge));
-    (is_right && are_elements).then_some((from.container, to.container))
+/// A transient and the part of an array that it is copied to.
+struct Part {
+    from: ContainerId,
+    part: Access,
+    /// For each dimension of the part, that of the transient; `None` for those of one element.
+    dimensions: Vec<Option<usize>>,
+    /// Whether the transient has the shape of the array.
+    is_whole: bool,
+    keeps_rank: bool,
+}
+
+impl Part {
+    /// The ends of an edge that copies a transient as a whole.
+    fn of(sdfg: &Sdfg, state: &State, edge: EdgeId) -> Result<Part, Refusal> {
+        let edge = state.edge(edge);
+        let refused =
+            |id: ContainerId, reason: &str| Err(Refusal::container(&sdfg.container(id).name, reason));
+        let Flow::Copy { from, to, resolution: None } = &edge.memlet.flow else {
+            return Err(Refusal::structure(&state.node(edge.src).label, "is not simply copied to the array"));
+        };
+        let (source, target) = (sdfg.container(from.container), sdfg.container(to.container));
+        let is_all = !from.is_queue() && *from.subset() == Subset::full(source.shape());
+        if !is_all || to.is_queue() || edge.memlet.volume.is_dynamic() {
+            return refused(from.container, "is not copied as a whole");
+        }
+        alike_in_kind(source, target)?;
+        let Some(dimensions) = aligned(to.subset(), source.shape()) else {
+            return refused(to.container, "has another shape where the transient is copied to");
+        };
+        let keeps_rank = to.subset().rank() == source.shape().len()
+            && dimensions.iter().enumerate().all(|(at, own)| *own == Some(at));
+        let is_whole = keeps_rank && source.shape() == target.shape();
+        Ok(Part { from: from.container, part: to.clone(), dimensions, is_whole, keeps_rank })
+    }
+
+    fn composed(&self, access: &Access) -> Option<Access> {
+        composed(&self.part, &self.dimensions, access)
+    }
+
+    /// Refuses an edge on the way to the transient that cannot write the part instead.
+    fn writer(&self, state: &State, edge: EdgeId) -> Result<(), Refusal> {
+        let content = state.edge(edge);
+        let refused = |reason: &str| Err(Refusal::structure(&state.node(content.src).label, reason));
+        let Some(access) = content.memlet.write_access().filter(|_| !self.is_whole) else { return Ok(()) };
+        if content.memlet.declared || self.composed(access).is_none() {
+            return refused("writes a part of the transient that has no form in the array");
+        }
+        let is_element = access.subset().is_element();
+        match &state.node(content.src).kind {
+            NodeKind::Tasklet(_) if is_element || self.keeps_rank => Ok(()),
+            NodeKind::Library(_) if self.keeps_rank => Ok(()),
+            NodeKind::Access(_) | NodeKind::Reduce(_) => Ok(()),
+            NodeKind::MapExit(exit) => {
+                let symbols = self.part.subset().free_symbols();
+                match bound_symbols(state, exit.entry).iter().find(|symbol| symbols.contains(*symbol)) {
+                    Some(_) => refused("has a parameter of the name of a symbol of the part"),
+                    None => Ok(()),
+                }
+            }
+            NodeKind::Tasklet(_)
+            | NodeKind::Library(_)
+            | NodeKind::Nested(_)
+            | NodeKind::MapEntry(_)
+            | NodeKind::ConsumeEntry(_)
+            | NodeKind::ConsumeExit(_) => refused("needs the dimensions of the transient"),
+        }
+    }
 }
 
 /// Whether all else that touches an array in the state is done before that which writes the transient begins, or begins behind
@@ -257,7 +308,6 @@ fn in_order(site: &Site<'_>, array: ContainerId, transient: NodeId, copied: Node
         .each_in_edge(transient)
         .map(|(_, edge)| (edge.src, state.node(edge.src).kind.exit_of().unwrap_or(edge.src)))
         .collect();
-    let is_element = |memlet: &Memlet| memlet.accesses().all(|access| access.subset().is_element());
     let mut others = uses.in_state(array, here).filter_map(|used| match used {
         Use::Access(_, other) => (other != copied).then_some(other),
         Use::Memlet(..) | Use::Condition(..) | Use::Block(_) | Use::Transition(_) => None,
@@ -272,10 +322,7 @@ fn in_order(site: &Site<'_>, array: ContainerId, transient: NodeId, copied: Node
                     // Copies are made when their source is reached.
                     NodeKind::Access(_) => true,
                     // Elements are read before the code runs, and written behind it.
-                    NodeKind::Tasklet(_) if edge.dst == *writer => {
-                        let own = state.each_out_edge(*writer).all(|(_, out)| is_element(&out.memlet));
-                        own && state.each_in_edge(*writer).all(|(_, into)| is_element(&into.memlet))
-                    }
+                    NodeKind::Tasklet(_) if edge.dst == *writer => moves_elements(state, *writer),
                     NodeKind::Tasklet(_)
                     | NodeKind::MapEntry(_)
                     | NodeKind::MapExit(_)
@@ -309,6 +356,16 @@ pub(super) fn whole_copy(site: &Site<'_>, edge: &Edge) -> Result<(ContainerId, C
 
 /// Whether a container can take the place of another one.
 pub(super) fn alike(from: &Container, to: &Container) -> Result<(), Refusal> {
+    alike_in_kind(from, to)?;
+    let kinds = (matches!(from.kind, ContainerKind::Scalar), matches!(to.kind, ContainerKind::Scalar));
+    if kinds.0 != kinds.1 || from.shape() != to.shape() {
+        return Err(Refusal::container(&to.name, format!("has another shape or type than `{}`", from.name)));
+    }
+    Ok(())
+}
+
+/// Whether a container can take the place of another one, or of a part of it.
+fn alike_in_kind(from: &Container, to: &Container) -> Result<(), Refusal> {
     let is_plain = |container: &Container| match container.kind {
         ContainerKind::Scalar | ContainerKind::Array(_) => true,
         ContainerKind::Stream { .. } | ContainerKind::View(_) | ContainerKind::Reference(_) => false,
@@ -319,9 +376,8 @@ pub(super) fn alike(from: &Container, to: &Container) -> Result<(), Refusal> {
     if !is_plain(to) || to.constant.is_some() {
         return Err(Refusal::container(&to.name, "is no array or scalar"));
     }
-    let kinds = (matches!(from.kind, ContainerKind::Scalar), matches!(to.kind, ContainerKind::Scalar));
-    if kinds.0 != kinds.1 || from.shape() != to.shape() || from.element != to.element {
-        return Err(Refusal::container(&to.name, format!("has another shape or type than `{}`", from.name)));
+    if from.element != to.element {
+        return Err(Refusal::container(&to.name, format!("has another type than `{}`", from.name)));
     }
     if from.storage != to.storage {
         return Err(Refusal::container(&to.name, format!("is in another memory than `{}`", from.name)));

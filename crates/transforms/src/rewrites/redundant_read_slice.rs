@@ -3,7 +3,7 @@
 use sdfg::analysis::{Use, bound_alias, leaf_edges, memlet_path, node_leads_to};
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{
-    Access, Container, ContainerId, ContainerKind, EdgeId, Flow, NodeId, NodeKind, State, TaskletBody,
+    Access, Container, ContainerId, ContainerKind, EdgeId, Flow, Memlet, NodeId, NodeKind, State, TaskletBody,
 };
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::Expr;
@@ -19,7 +19,8 @@ use crate::pattern::{NodeClass, Pattern};
 ///
 /// The view or transient is used at one access node alone, and the part is all that it gets. Tasklets, copies
 /// and views read it. For a copy, every write of the array in the state is ordered before the copy or behind
-/// all that reads it.
+/// all that reads it. A tasklet of single elements may read the copy and write the array, because it reads
+/// first.
 ///
 /// # Refusals
 ///
@@ -137,7 +138,7 @@ impl Transformation for RedundantReadSlice {
         let graph = sdfg.state(state);
         let slice = Slice::of(sdfg, graph, array, node).map_err(|_| EditError::NoNode(node))?;
         let mut memlets = Vec::new();
-        for edge in segments(graph, node) {
+        for edge in segments(graph, graph.out_edges(node)) {
             let mut memlet = graph.edge(edge).memlet.clone();
             for access in memlet.accesses_mut().filter(|access| access.container == slice.id) {
                 *access = slice.composed(access).ok_or(EditError::NoEdge(edge))?;
@@ -166,7 +167,7 @@ impl RedundantReadSlice {
     fn readers(&self, site: &Site<'_>, slice: &Slice) -> Result<(), Refusal> {
         let (state, node) = (site.state(), site.found.node(1));
         let symbols = slice.part.subset().free_symbols();
-        for edge in segments(state, node) {
+        for edge in segments(state, state.out_edges(node)) {
             let content = state.edge(edge);
             if matches!(content.memlet.flow, Flow::Order) {
                 continue;
@@ -241,7 +242,7 @@ impl Slice {
         }
         let (part, is_copy) = match &content.memlet.flow {
             Flow::Bind(_) => match bound_alias(state, *edge) {
-                Some((alias, target)) if alias == id => (target.clone(), false),
+                Some((alias, target)) if alias == id => (viewed(sdfg, container, target), false),
                 Some(_) | None => return Err("is no view of the array"),
             },
             Flow::Copy { from, to, resolution: None } => {
@@ -279,18 +280,33 @@ impl Slice {
 
     /// The access of the array in place of one of the slice.
     fn composed(&self, access: &Access) -> Option<Access> {
-        let inner = access.subset();
-        let range = |(range, own): (&Range, &Option<usize>)| match own {
-            None => Some(range.clone()),
-            Some(own) => Some(inner.0.get(*own)?.offset(&range.begin)),
-        };
-        let ranges = self.part.subset().0.iter().zip(&self.dimensions).map(range);
-        Some(Access::elements(self.part.container, Subset(ranges.collect::<Option<_>>()?)))
+        composed(&self.part, &self.dimensions, access)
     }
 }
 
+/// The elements of a container that a view of it has: all of them, if the view has its shape and begins where it begins.
+fn viewed(sdfg: &sdfg::ir::Sdfg, view: &Container, target: &Access) -> Access {
+    let shape = sdfg.container(target.container).shape();
+    let begins_there = target.subset().0.iter().all(|range| range.is_index() && range.begin.is_zero());
+    if begins_there && !target.is_queue() && view.shape() == shape {
+        return Access::elements(target.container, Subset::full(shape));
+    }
+    target.clone()
+}
+
+/// An access in the container of a part in place of one in a container that has the elements of the part.
+pub(super) fn composed(part: &Access, dimensions: &[Option<usize>], access: &Access) -> Option<Access> {
+    let inner = access.subset();
+    let range = |(range, own): (&Range, &Option<usize>)| match own {
+        None => Some(range.clone()),
+        Some(own) => Some(inner.0.get(*own)?.offset(&range.begin)),
+    };
+    let ranges = part.subset().0.iter().zip(dimensions).map(range);
+    Some(Access::elements(part.container, Subset(ranges.collect::<Option<_>>()?)))
+}
+
 /// For each range of a part, the dimension of a shape that has as many elements. Both may have more dimensions of one element.
-fn aligned(part: &Subset, shape: &[Expr]) -> Option<Vec<Option<usize>>> {
+pub(super) fn aligned(part: &Subset, shape: &[Expr]) -> Option<Vec<Option<usize>>> {
     let mut own = 0;
     let mut found = Vec::new();
     for range in &part.0 {
@@ -324,21 +340,29 @@ fn has_strides_of(view: &Container, source: &Container, dimensions: &[Option<usi
         })
 }
 
-/// The segments of all memlets that begin at a node.
-fn segments(state: &State, node: NodeId) -> Vec<EdgeId> {
-    let mut found: Vec<EdgeId> = state.out_edges(node);
-    for edge in state.out_edges(node) {
+/// Some edges and the segments of their memlets inside of scopes, in order of their ids.
+pub(super) fn segments(state: &State, edges: Vec<EdgeId>) -> Vec<EdgeId> {
+    let mut found = edges.clone();
+    for edge in edges {
         for leaf in leaf_edges(state, edge) {
             let path = memlet_path(state, leaf);
             // What a copy out of a scope goes on to is on the path, too.
-            let inside = path.iter().position(|segment| *segment == edge).unwrap_or(path.len());
-            let end = path.iter().position(|segment| *segment == leaf).map_or(path.len(), |at| at + 1);
-            found.extend(path[inside.min(end)..end].iter().copied());
+            let ends = [edge, leaf].map(|end| path.iter().position(|segment| *segment == end));
+            if let [Some(outer), Some(inner)] = ends {
+                found.extend(path[outer.min(inner)..=outer.max(inner)].iter().copied());
+            }
         }
     }
     found.sort_unstable();
     found.dedup();
     found
+}
+
+/// Whether a node is a tasklet that takes and gives single elements.
+pub(super) fn moves_elements(state: &State, node: NodeId) -> bool {
+    let is_element = |memlet: &Memlet| memlet.accesses().all(|access| access.subset().is_element());
+    matches!(state.node(node).kind, NodeKind::Tasklet(_))
+        && state.each_in_edge(node).chain(state.each_out_edge(node)).all(|(_, edge)| is_element(&edge.memlet))
 }
 
 /// Refuses a copy of an array that may change before all has read the copy.
@@ -386,7 +410,11 @@ fn is_unchanged(site: &Site<'_>, slice: &Slice) -> Result<(), Refusal> {
             .map(|(_, edge)| state.node(edge.src).kind.exit_of().unwrap_or(edge.src));
         // What writes begins only when all has been read.
         let is_behind = writers.all(|writer| {
-            readers.iter().all(|reader| end(*reader) != writer && node_leads_to(state, end(*reader), writer))
+            readers.iter().all(|reader| match *reader == writer {
+                // Elements are read before the code runs, and written behind it.
+                true => moves_elements(state, writer),
+                false => end(*reader) != writer && node_leads_to(state, end(*reader), writer),
+            })
         });
         if !is_before && !is_behind {
             return changed();

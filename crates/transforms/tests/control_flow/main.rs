@@ -3,6 +3,7 @@
 
 mod calls;
 mod conditions;
+mod empty_states;
 mod machines;
 mod scalars;
 mod stencils;

@@ -12,3 +12,4 @@ mod reduce_peeling;
 mod relayout;
 mod skewing;
 mod support;
+mod tasklet_fusion;

@@ -10,6 +10,7 @@ use super::support::{applies, page_is_true, parsed, refuses, refuses_rightly};
 #[test]
 fn the_pages_are_true() {
     page_is_true(&MergeReads::default());
+    page_is_true(&RedundantArray::default());
     page_is_true(&RedundantReadSlice::default());
     page_is_true(&TrivialTaskletElimination::default());
 }
@@ -73,6 +74,9 @@ fn views_and_copies_of_parts_go() {
     };
     let view = program(&(map("V") + "bind A -> V: A[1:N + 1]"));
     assert!(applies(&view, &RedundantReadSlice::default()).contains("A[N - i]"));
+    let first =
+        view.replace("view V: f64[N] strides(1) size(N)", "view V: f64[N + 2]").replace("A[1:N + 1]", "A[0]");
+    assert!(applies(&first, &RedundantReadSlice::default()).contains("A[N - i - 1]"));
     let copy = program(&(map("T") + "A -> T: A[2:N + 2] -> T[0:N]"));
     assert!(applies(&copy, &RedundantReadSlice::default()).contains("A[N - i + 1]"));
     let element = "access A\naccess x\naccess B\ntasklet t (a) -> (b) { b = a + 1 }\nA -> x: A[N] -> x\nx -> t.a: x\nt.b -> B: B[0]";
@@ -173,19 +177,8 @@ fn reductions_keep_their_dimensions() {
 fn arguments_are_not_redundant() {
     let one =
         format!("access single\naccess C\n{FILL}five.o -> single: single[0]\nsingle -> C: single[0] -> C[1]");
-    refuses_rightly(&program(&one).replace("f32[1]", "f64[1]"), &RedundantArray::default());
-}
-
-#[test]
-fn reads_of_arrays_with_views_are_not_merged() {
-    let reads = |view: &str, first: &str| {
-        program(&format!(
-            "access A\naccess two = A\naccess B\naccess C\n{view}\n{first}\ntwo -> C: A[0] -> C[0]"
-        ))
-    };
-    assert_eq!(matches(&parsed(&reads("", "A -> B: A[1] -> B[0]")), &MergeReads::default()).len(), 1);
-    let viewed = reads("access V\nbind A -> V: A[1:N + 1]", "V -> B: V[0] -> B[0]");
-    assert_eq!(matches(&parsed(&viewed), &MergeReads::default()), []);
+    let refused = refuses(&program(&one).replace("f32[1]", "f64[1]"), &RedundantArray::default());
+    assert!(refused.contains("is no transient array or scalar"), "{refused}");
 }
 
 #[test]
@@ -218,4 +211,51 @@ fn tasklets_that_read_streams_and_views_stay() {
     let view = hands_on("V", "access A\nbind A -> V: A[1:N + 1]", "V[0]");
     let refused = refuses(&view, &TrivialTaskletElimination::default());
     assert!(refused.contains("`V` is not accessed at one element of an array"), "{refused}");
+}
+
+#[test]
+fn reads_of_views_join_unless_the_view_is_written() {
+    let views = |write: &str| {
+        program(&format!(
+            "access A\naccess V\naccess again = A\naccess B\naccess C\ntasklet t (a) -> (b) {{ b = a + 1 }}\n
+            bind A -> V: A[1:N + 1]\nV -> t.a: V[0]\nt.b -> B: B[0]\nagain -> C: A[0] -> C[0]\n{write}"
+        ))
+    };
+    let text = applies(&views(""), &MergeReads::default());
+    assert!(!text.contains("again"), "{text}");
+    let written = views(&format!("access W = V\n{FILL}five.o -> W: V[2]\norder W -> again\norder V -> five"));
+    assert_eq!(matches(&parsed(&written), &MergeReads::default()), []);
+}
+
+#[test]
+fn a_tasklet_may_read_a_copy_and_write_the_array() {
+    let copy = "access A\naccess x\naccess later = A\ntasklet t (a, c) -> (b) { b = a + c }\n
+        A -> x: A[N] -> x\nx -> t.a: x\nA -> t.c: A[0]\nt.b -> later: A[N]";
+    assert!(!applies(&program(copy), &RedundantReadSlice::default()).contains("scalar x"));
+    // The code reads elements while it writes others.
+    let whole = "access A\naccess T\naccess later = A\n
+        tasklet t (a) -> (b) { for i in range(N): b[i] = a[N - 1 - i] }\n
+        A -> T: A[0:N] -> T[0:N]\nT -> t.a: T[0:N]\nt.b -> later: A[0:N]";
+    assert!(refuses_rightly(&program(whole), &RedundantReadSlice::default()).contains("write"));
+}
+
+#[test]
+fn results_go_to_a_part_of_an_array() {
+    let part = |source: &str, target: &str| {
+        program(&format!(
+            "access A\naccess T\naccess C\nmap m [i = 0:N] {{\ntasklet t (a) -> (b) {{ b = 2 * a }}\n
+            m.p -> t.a: {source}[i]\nt.b -> m.q: T[i]\n}}\n{source} -> m.p\nm.q -> T\nT -> C: T[0:N] -> {target}"
+        ))
+    };
+    let text = applies(&part("A", "C[1:N + 1]"), &RedundantArray::default());
+    assert!(text.contains("t.b -> m.q: C[i + 1]") && !text.contains("T:"), "{text}");
+    // The map has a parameter of the name of the symbol.
+    let captured = part("A", "C[i:N + i]").replace("symbol N: i64", "symbol N: i64\n  symbol i: i64");
+    let captured = captured.replace("C: f64[N + 2]", "C: f64[N + N]");
+    assert!(refuses_rightly(&captured, &RedundantArray::default()).contains("parameter"));
+    // Iterations would read what others have written.
+    let reads = part("C", "C[1:N + 1]")
+        .replace("access A\n", "access old = C\n")
+        .replace("\nC -> m.p", "\nold -> m.p");
+    assert!(refuses_rightly(&reads, &RedundantArray::default()).contains("used elsewhere"));
 }
