@@ -29,7 +29,8 @@ fn main() -> ExitCode {
         && first == "--one"
     {
         let has = |name: &str| options.iter().any(|option| option == name);
-        let effort = Effort { interpret: has("--interpret"), allow_external: has("--allow-external") };
+        let steps = options.iter().find_map(|option| option.strip_prefix("--steps=")?.parse().ok());
+        let effort = Effort { interpret: has("--interpret"), allow_external: has("--allow-external"), steps };
         return done(one(Path::new(graph), Path::new(example), effort));
     }
     match Options::parse(arguments) {
@@ -204,6 +205,9 @@ fn in_child(graph: &Graph, example: &Path, options: &Options) -> (String, Vec<Js
     }
     if options.effort.allow_external {
         command.arg("--allow-external");
+    }
+    if let Some(steps) = options.effort.steps {
+        command.arg(format!("--steps={steps}"));
     }
     let (output, end, is_late) = match in_limits(&command, options.limits) {
         Ended::Well(output) => (output, None, false),

@@ -29,6 +29,8 @@ pub struct Effort {
     pub interpret: bool,
     /// Whether C++ code of the graph is compiled and run; it may do whatever its user may.
     pub allow_external: bool,
+    /// The most steps of the interpreter for a run; `None` if the search decides.
+    pub steps: Option<u64>,
 }
 
 /// What is left of a graph for DaCe.
@@ -103,7 +105,7 @@ impl Examination<'_> {
         let objects = self.compile(&program);
         self.write(&program, &options);
         if effort.interpret {
-            self.compare(&program, &objects, effort.allow_external);
+            self.compare(&program, &objects, effort);
         }
     }
 
@@ -179,12 +181,13 @@ impl Examination<'_> {
     }
 
     /// Runs the interpreter and native code on the same inputs and compares every argument.
-    fn compare(&mut self, program: &Validated, objects: &[(OptLevel, ObjectCode)], allow_external: bool) {
+    fn compare(&mut self, program: &Validated, objects: &[(OptLevel, ObjectCode)], effort: Effort) {
         (self.reached)(Stage::Interpret);
         let externals = trusted::externals();
         let options = Options {
             libraries: Some(&BuiltIn),
-            externals: allow_external.then_some(&externals as &dyn Externals),
+            externals: effort.allow_external.then_some(&externals as &dyn Externals),
+            step_limit: effort.steps,
             ..Options::default()
         };
         let fitting = match search(program, &BTreeMap::new(), &options) {

@@ -10,7 +10,7 @@ use super::{Effort, Graph, Limits};
 /// The text that explains the command line.
 pub const USAGE: &str =
     "usage: survey DIR [--interpret] [--dace PYTHON] [--allow-external] [--lines FILE] [--table FILE]
-              [--seconds N] [--memory MIB] [--jobs N] [NAME]...";
+              [--seconds N] [--steps N] [--memory MIB] [--jobs N] [NAME]...";
 
 /// Options of a survey.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl Options {
     pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Self, String> {
         let mut options = Options {
             folder: PathBuf::new(),
-            effort: Effort { interpret: false, allow_external: false },
+            effort: Effort { interpret: false, allow_external: false, steps: None },
             dace: None,
             lines: None,
             table: None,
@@ -60,6 +60,7 @@ impl Options {
                 "--lines" => options.lines = Some(value()?.into()),
                 "--table" => options.table = Some(value()?.into()),
                 "--seconds" => options.limits.time = Duration::from_secs(number(&argument, &value()?)?),
+                "--steps" => options.effort.steps = Some(number(&argument, &value()?)?),
                 "--memory" => options.limits.memory = number(&argument, &value()?)?,
                 "--jobs" => {
                     let jobs = number(&argument, &value()?)?;

@@ -15,7 +15,7 @@ fn graphs_of_this_project_pass_and_their_inputs_are_found() {
     let found = graphs(&folder).unwrap();
     for name in ["axpy.raw.sdfg", "histogram.simplified.sdfg", "collatz.version2.sdfg"] {
         let graph = found.iter().find(|graph| graph.name == name).unwrap();
-        let effort = Effort { interpret: true, allow_external: false };
+        let effort = Effort { interpret: true, allow_external: false, steps: None };
         let mut stages = Vec::new();
         let (obstacles, example) = examine(&graph.path, effort, &mut |stage| stages.push(stage));
         assert_eq!(obstacles, [], "{name}");
@@ -51,7 +51,7 @@ fn folders_without_graphs_are_refused_and_unreadable_files_are_told() {
     for (graph, told) in
         [(0, "`type` is missing"), (1, "no JSON"), (2, "the file cannot be read: No such file")]
     {
-        let effort = Effort { interpret: false, allow_external: false };
+        let effort = Effort { interpret: false, allow_external: false, steps: None };
         let (obstacles, _) = examine(&found[graph].path, effort, &mut |_| {});
         assert!(obstacles[0].message.contains(told), "{obstacles:?}");
     }

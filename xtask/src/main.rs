@@ -64,7 +64,7 @@ Commands:
   corpus --simplify | --chain FILE | --every-match [TRANSFORMATION] [--most N] [--dir D] [NAME..]
                     The same with graphs that are transformed before they run, at most 8 matches of each transformation
                     in one graph; print the applications and refusals of each
-  survey DIR [--interpret] [--dace PYTHON] [--allow-external] [--lines FILE] [--table FILE] [--seconds N] [--memory MIB]
+  survey DIR [--interpret] [--dace PYTHON] [--allow-external] [--lines FILE] [--table FILE] [--seconds N] [--steps N] [--memory MIB]
          [--jobs N] [NAME..]
                     Read, check, compile and write back every DaCe graph of a folder, each in a process with limits
                     (default 120 s, 4096 MiB); print a JSON line for each and a table of causes. --interpret compares

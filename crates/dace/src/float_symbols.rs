@@ -12,14 +12,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
 use sdfg::dtype::ScalarType;
-use sdfg::ir::{Lifetime, Port, Storage};
+use sdfg::ir::{Lifetime, Port};
 use sdfg::symbolic::Expr;
 use sdfg::syntax::{BinaryOp, Expression, ExpressionKind, Index};
 
 use self::bindings::{Binding, VIEWS};
 use crate::model::{
-    Block, BlockKind, Descriptor, DescriptorKind, Dtype, Edge, Foreign, InterstateEdge, Memlet, Node,
-    NodeKind, Program, Region, State,
+    Block, BlockKind, Descriptor, Dtype, Edge, Foreign, InterstateEdge, Memlet, Node, NodeKind, Program,
+    Region, State,
 };
 use crate::report::{Code, Failed, Log};
 use crate::text::map_expression;
@@ -109,19 +109,7 @@ fn collect_names(region: &Region, found: &mut BTreeSet<String>) {
 
 /// A scalar of a type; one that nothing inside assigns comes from the caller.
 fn scalar(dtype: Dtype, transient: bool) -> Descriptor {
-    Descriptor {
-        kind: DescriptorKind::Scalar,
-        dtype,
-        shape: vec![Expr::one()],
-        strides: vec![Expr::one()],
-        offset: vec![Expr::zero()],
-        start_offset: Expr::zero(),
-        total_size: Expr::one(),
-        transient,
-        storage: Storage::Default,
-        lifetime: Lifetime::Sdfg,
-        by_reference: false,
-    }
+    Descriptor { transient, ..Descriptor::scalar(dtype) }
 }
 
 /// Symbols with a type that is no integer: declared so, or not declared and assigned a value that is none.

@@ -1,9 +1,11 @@
 //! Tests of constructs in DaCe's files: each in its smallest graph, with the values that the graph computes.
 
+mod code;
 mod functions;
 mod graph;
 mod hazards;
 mod numbers;
+mod order;
 mod scopes;
 mod spellings;
 mod structures;

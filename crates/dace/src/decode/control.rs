@@ -248,7 +248,8 @@ impl Decoder<'_> {
         if text.trim().is_empty() {
             return Ok(None);
         }
-        let block = self.control_statements(text.trim(), &here)?;
+        let mut block = self.control_statements(text.trim(), &here)?;
+        block.retain(|statement| !matches!(statement.kind, StatementKind::Pass));
         let value = match block.as_slice() {
             [statement] => match &statement.kind {
                 StatementKind::Assign { target, value, .. }

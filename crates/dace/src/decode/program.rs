@@ -50,7 +50,11 @@ impl Decoder<'_> {
         for (name, value) in attributes.pairs("_arrays")? {
             let list = place.at("_arrays");
             let here = list.at(name);
-            match self.structure(value, here) {
+            let structure = self.structure(value, here).and_then(|found| match found {
+                Some(found) => Ok(Some(found)),
+                None => self.record(name, value, here),
+            });
+            match structure {
                 Ok(Some(found)) => {
                     structures.insert(name.to_owned(), found);
                     continue;

@@ -1,9 +1,10 @@
-//! Decodes structures and arrays of structures.
+//! Decodes structures, arrays of structures, and containers whose elements are structs with pointers.
 
 use indexmap::IndexMap;
+use sdfg::symbolic::Expr;
 
 use super::{ANYWHERE, Decoder};
-use crate::model::{Member, Structure};
+use crate::model::{Descriptor, Member, Structure, capacity};
 use crate::report::{Code, Failed};
 use crate::text::{expression, flattened, statements};
 use crate::wire::{List, Object, Place, Value};
@@ -77,6 +78,57 @@ impl Decoder<'_> {
         Ok(Some(found))
     }
 
+    /// The structure of a container whose elements are structs of C with pointers: the file has their fields, and a length
+    /// for each pointer that only the caller's data tells. The capacity of such a member is a symbol.
+    pub(super) fn record(
+        &self,
+        container: &str,
+        value: Value<'_>,
+        place: Place<'_>,
+    ) -> Result<Option<Structure>, Failed> {
+        let dtype = value.get("attributes").and_then(|found| found.get("dtype"));
+        let Some(Value::List(fields)) = dtype.and_then(|found| found.get("data")) else { return Ok(None) };
+        let is_pointer = |ty: Value<'_>| ty.get("type").and_then(Value::as_text) == Some("pointer");
+        let pairs: Option<Vec<_>> = fields.iter().map(named).collect();
+        let Some(pairs) = pairs.filter(|pairs| pairs.iter().any(|(_, ty)| is_pointer(*ty))) else {
+            return Ok(None);
+        };
+        let object = Object::of(value, place, self.log)?;
+        let attributes = Object::of(object.required("attributes")?, place, self.log)?;
+        let own = place.at("dtype");
+        let mut members = IndexMap::new();
+        for (name, ty) in pairs {
+            let here = own.at(&name);
+            let member = match ty.get("dtype").filter(|_| is_pointer(ty)) {
+                Some(element) => {
+                    let capacity = self.symbol(&capacity(container, &name), &here)?;
+                    Descriptor::array(self.dtype(element, &here)?, Expr::symbol(capacity))
+                }
+                None => Descriptor::scalar(self.dtype(ty, &here)?),
+            };
+            members.insert(name, Member::Data(Box::new(member)));
+        }
+        let extents = match object.text("type")? {
+            "Array" => self.expressions(&attributes, "shape")?.unwrap_or_default(),
+            _ => Vec::new(),
+        };
+        let name = dtype.and_then(|found| found.get("name")).and_then(Value::as_text);
+        let found = Structure {
+            name: name.unwrap_or_default().to_owned(),
+            members,
+            extents,
+            is_view: false,
+            transient: attributes.flag("transient", false)?,
+            storage: self.storage(&attributes)?,
+            lifetime: self.lifetime(&attributes)?,
+        };
+        attributes.ignore(&ANYWHERE);
+        attributes.ignore(&["dtype", "shape", "strides", "offset", "total_size", "start_offset"]);
+        attributes.ignore(&["allow_conflicts", "may_alias", "alignment", "optional", "pool", "location"]);
+        attributes.finish();
+        Ok(Some(found))
+    }
+
     /// Code in which the members of the program's structures have the names of their containers.
     fn flat<'c>(&self, code: &'c str, place: &Place<'_>) -> Result<std::borrow::Cow<'c, str>, Failed> {
         let all = self.structures.borrow();
@@ -133,4 +185,10 @@ impl Decoder<'_> {
     ) -> Result<sdfg::syntax::Block, Failed> {
         statements(&self.flat(text, place)?, &self.structs, place, self.log)
     }
+}
+
+/// The name and the type in the entry of a field.
+fn named(pair: Value<'_>) -> Option<(String, Value<'_>)> {
+    let [name, ty] = pair.as_list()?.exactly()?;
+    Some((name.as_text()?.to_owned(), ty))
 }

@@ -5,7 +5,7 @@
 //! are declared. The reader limits such a container to the existing elements, and extends memlets to cover
 //! the declared extents.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::analysis::bound_dimensions;
 use sdfg::ir::{Access, Layout};
@@ -19,13 +19,16 @@ use crate::model;
 use crate::report::Log;
 use crate::text::symbolic;
 
-/// Extents of inner containers that take the place of declared ones.
+/// Properties of the arguments of a call: extents of inner containers that take the place of declared ones, and which
+/// arguments iterations share.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Extents {
     /// By container and dimension.
     pub(super) found: BTreeMap<String, BTreeMap<usize, Expr>>,
     /// Symbols in them, with their values outside.
     pub(super) symbols: Vec<(Symbol, Expr)>,
+    /// Arguments that are the same part of a container in all iterations of a map around the call.
+    pub(super) passed_alike: BTreeSet<String>,
 }
 
 impl<'a> SdfgLowering<'a> {
@@ -91,6 +94,7 @@ impl<'a> SdfgLowering<'a> {
                 extents.found.entry(name.clone()).or_default().insert(dimension, extent);
             }
         }
+        extents.passed_alike = self.passed_alike(graph, at);
         extents
     }
 

@@ -1,6 +1,6 @@
 //! Memlets of code that selects elements by data.
 //!
-//! Since version 2, DaCe's front end gives `A[indices] = x` a memlet with as many elements of `A` as there
+//! DaCe's front end gives `A[indices] = x` a memlet with as many elements of `A` as there
 //! are indices. Its code ignores the end of the memlet, so the memlet means the whole container.
 
 use std::collections::BTreeSet;
@@ -27,18 +27,18 @@ impl<'a> SdfgLowering<'a> {
     ) {
         let (node, connector) =
             if reads { (edge.dst, &edge.dst_connector) } else { (edge.src, &edge.src_connector) };
-        let (true, Some(connector), Some(block)) =
-            (self.shared.version > Version::First, connector, graph.tasklets.get(&node))
-        else {
-            return;
-        };
+        let (Some(connector), Some(block)) = (connector, graph.tasklets.get(&node)) else { return };
+        // Before version 2, the front end did so only for connectors with these names.
+        let is_index = |name: &str| self.shared.version > Version::First || name.starts_with("__ind_");
         if access.is_queue() {
             return;
         }
         let shape = self.sdfg.container(access.container).shape();
         let ranges = access.subset_mut().0.iter_mut().zip(shape);
         let indexed: Vec<_> = ranges.filter(|(range, _)| !range.is_index()).collect();
-        let picked = indirect_dimensions(block, connector, indexed.len(), &graph.model.nodes[node]);
+        let picked = indirect_dimensions(block, connector, indexed.len(), &|name: &str| {
+            is_index(name) && graph.model.nodes[node].inputs.contains_key(name)
+        });
         for (at, (range, extent)) in indexed.into_iter().enumerate() {
             let begins = range.begin == Expr::zero() && range.step.is_one() && range.tile.is_one();
             if begins && picked.contains(&at) && range.end != *extent {
@@ -54,12 +54,12 @@ impl<'a> SdfgLowering<'a> {
     }
 }
 
-/// The positions of indices of a connector that name inputs, where there are so many indices.
+/// The positions of indices of a connector that name inputs with indices, where there are so many indices.
 fn indirect_dimensions(
     block: &[Statement],
     connector: &str,
     rank: usize,
-    node: &model::Node,
+    is_index: &dyn Fn(&str) -> bool,
 ) -> BTreeSet<usize> {
     let mut found = BTreeSet::new();
     let mut note = |indices: &[Index]| {
@@ -68,7 +68,7 @@ fn indirect_dimensions(
         }
         for (at, index) in indices.iter().enumerate() {
             if let Index::Point(index) = index
-                && index.names().iter().any(|name| node.inputs.contains_key(*name))
+                && index.names().iter().any(|name| is_index(name))
             {
                 found.insert(at);
             }

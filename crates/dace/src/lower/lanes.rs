@@ -37,6 +37,8 @@ pub(super) struct Shapes {
     pub(super) tiles: BTreeMap<String, Vec<Expression>>,
     /// Dimensions that are single indices, for connectors that have one.
     single: BTreeMap<String, Vec<bool>>,
+    /// Extents of packed memlets that code in C++ indexes as it does a pointer, with one index.
+    packed: BTreeMap<String, Vec<i64>>,
 }
 
 impl<'a> SdfgLowering<'a> {
@@ -55,6 +57,12 @@ impl<'a> SdfgLowering<'a> {
         let (connector, types) =
             if reads { (&edge.dst_connector, &found.inputs) } else { (&edge.src_connector, &found.outputs) };
         let (Some(connector), model::NodeKind::Tasklet { .. }) = (connector, &found.kind) else { return };
+        if let model::NodeKind::Tasklet { language, .. } = &found.kind
+            && language == "CPP"
+            && let Some(extents) = self.packed_extents(access)
+        {
+            graph.shapes.entry(node).or_default().packed.insert(connector.clone(), extents);
+        }
         let lanes = types.get(connector).and_then(Option::as_ref).map_or(1, |ty| ty.element.lanes());
         let element = self.sdfg.container(access.container).element.lanes();
         let is_array = !matches!(end.descriptor.kind, DescriptorKind::Scalar | DescriptorKind::Stream);
@@ -67,6 +75,15 @@ impl<'a> SdfgLowering<'a> {
             }
         }
         graph.shapes.entry(node).or_default().note(connector, lanes, element, access.subset());
+    }
+
+    /// The extents of a memlet that is all of a packed container with several dimensions.
+    fn packed_extents(&self, access: &Access) -> Option<Vec<i64>> {
+        let layout = self.sdfg.container(access.container).kind.layout()?;
+        let is_all = !access.is_queue() && *access.subset() == Subset::full(&layout.shape);
+        let extents = layout.shape.iter().map(Expr::as_int).collect::<Option<Vec<i64>>>()?;
+        let is_long = extents.len() > 1 && extents.iter().all(|extent| *extent > 1);
+        (is_all && is_long && layout.is_packed()).then_some(extents)
     }
 
     /// Notes a vector of which a memlet with a conflict resolution writes one element: all lanes are resolved into it, one
@@ -141,6 +158,18 @@ impl Shapes {
     /// The code in terms of elements.
     pub(super) fn apply(&self, block: Vec<Statement>) -> Vec<Statement> {
         let mut block = block;
+        if !self.packed.is_empty() {
+            block = map_block(block, &mut |part| match part.kind {
+                ExpressionKind::Subscript { base, indices } => {
+                    let indices = self.unpacked(&base.text, indices);
+                    Expression { kind: ExpressionKind::Subscript { base, indices }, span: part.span }
+                }
+                _ => part,
+            });
+            retarget(&mut block, &|target| {
+                target.indices = self.unpacked(&target.name.text, std::mem::take(&mut target.indices));
+            });
+        }
         if !self.single.is_empty() {
             block = map_block(block, &mut |part| self.squeezed(part));
             retarget(&mut block, &|target| {
@@ -214,6 +243,29 @@ impl Shapes {
         let last = self.folded.keys();
         all_lanes.extend(last.map(|connector| assign(connector, Expression::name(all_lanes_of(connector)))));
         all_lanes
+    }
+
+    /// The index of each dimension in the place of one that counts all elements.
+    fn unpacked(&self, connector: &str, indices: Vec<Index>) -> Vec<Index> {
+        let (Some(extents), [Index::Point(place)]) = (self.packed.get(connector), indices.as_slice()) else {
+            return indices;
+        };
+        let mut found = Vec::new();
+        let mut stride = 1_i64;
+        for (dimension, extent) in extents.iter().enumerate().rev() {
+            let number = |value: i64| Expression::integer(value);
+            let row = match stride {
+                1 => place.clone(),
+                _ => Expression::binary(BinaryOp::FloorDivide, place.clone(), number(stride)),
+            };
+            found.push(Index::Point(match dimension {
+                0 => row,
+                _ => Expression::binary(BinaryOp::Modulo, row, number(*extent)),
+            }));
+            stride = stride.saturating_mul(*extent);
+        }
+        found.reverse();
+        found
     }
 
     fn squeezed(&self, part: Expression) -> Expression {

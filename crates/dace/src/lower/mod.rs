@@ -81,6 +81,8 @@ pub(crate) struct SdfgLowering<'a> {
     pub(crate) arguments: &'a [(String, String)],
     /// Symbols that this SDFG assigns, or that those around it have for it without a mapping.
     pub(crate) assigned: BTreeSet<String>,
+    /// Arguments that are the same part of a container in all iterations of a map around the call.
+    pub(crate) passed_alike: BTreeSet<String>,
     labels: Labels,
 }
 
@@ -132,6 +134,7 @@ fn lower_with<'a>(
         zeroed: BTreeSet::new(),
         arguments: &[],
         assigned: BTreeSet::new(),
+        passed_alike: extents.map_or_else(BTreeSet::new, |found| found.passed_alike.clone()),
         labels: Labels::default(),
     };
     lowering.sdfg.float_mode = program.float_mode;

@@ -123,12 +123,13 @@ impl<'a> SdfgLowering<'a> {
             graph.paths.scope_of(inner) == Some(at)
                 && match &found.kind {
                     model::NodeKind::MapEntry(map) => map.schedule != Schedule::Sequential,
-                    model::NodeKind::Nested { .. } | model::NodeKind::ConsumeEntry(_) => true,
+                    model::NodeKind::Nested { program, .. } => program.body.has_shared_iterations(),
+                    model::NodeKind::ConsumeEntry(_) => true,
                     _ => false,
                 }
         };
         if graph.model.nodes.iter().enumerate().any(is_shared) {
-            let message = "maps and SDFGs within a scope with the schedule `CPU_Persistent` are not supported: \
+            let message = "maps within a scope with the schedule `CPU_Persistent` are not supported: \
                            the threads of its team share the iterations";
             return Err(self.log().error(Code::Node, &node.path, message));
         }

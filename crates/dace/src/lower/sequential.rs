@@ -1,6 +1,7 @@
-//! Maps of schedule `Sequential` whose iterations depend on each other.
+//! Maps that DaCe runs in order, and whose iterations depend on each other.
 //!
-//! DaCe runs their iterations in order, and programs rely on it. The iterations of our maps have no order, so
+//! DaCe runs the iterations of maps of schedule `Sequential` and `Unrolled` in order, and those of maps of
+//! schedule `Default` within a map of the CPU. Programs rely on it. The iterations of our maps have no order, so
 //! such a map becomes a nested SDFG with loops. Maps with independent iterations stay maps, because
 //! transformations know more about maps.
 
@@ -9,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use sdfg::analysis::{ScopeTree, is_leaf, owning_scopes};
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{
-    Access, ConflictResolution, ContainerId, Edge, EdgeId, Map, NodeId, NodeKind, Schedule, Sdfg, State,
-    StateId,
+    Access, ConflictResolution, ContainerId, Edge, EdgeId, Map, NodeId, NodeKind, Schedule, ScheduleKind,
+    Sdfg, State, StateId,
 };
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::{Expr, Symbol};
@@ -25,7 +26,7 @@ type Homes = BTreeMap<ContainerId, (StateId, NodeId)>;
 pub(crate) fn order(sdfg: &mut Sdfg, log: &Log) {
     let name = sdfg.name.clone();
     let mut editor = Editor::of_draft(sdfg);
-    order_in(&mut editor, log);
+    order_in(&mut editor, false, log);
     if let Err(refusal) = editor.commit() {
         let message =
             format!("iterations of maps may depend on each other, and their order is not kept: {refusal}");
@@ -33,12 +34,13 @@ pub(crate) fn order(sdfg: &mut Sdfg, log: &Log) {
     }
 }
 
-fn order_in(editor: &mut Editor<'_>, log: &Log) {
+/// `inside` states whether the SDFG runs within an iteration of a map of the CPU.
+fn order_in(editor: &mut Editor<'_>, inside: bool, log: &Log) {
     let states: Vec<StateId> = editor.sdfg().states().map(|(id, _)| id).collect();
     // Nearly no SDFG needs them. Maps that become calls take their own containers along, and leave others where they are.
     let mut known = None;
     for state in states {
-        for entry in dependent(editor.sdfg(), state, &mut known) {
+        for entry in dependent(editor.sdfg(), state, inside, &mut known) {
             let label = editor.sdfg().state(state).node(entry).label.clone();
             if editor.map_to_loops(state, entry).is_err() {
                 let message =
@@ -46,26 +48,46 @@ fn order_in(editor: &mut Editor<'_>, log: &Log) {
                 log.note(Code::Approximated, &editor.sdfg().name, message);
             }
         }
-        let is_call = |kind: &NodeKind| matches!(kind, NodeKind::Nested(_));
-        let nodes = editor.sdfg().state(state).nodes().filter(|(_, node)| is_call(&node.kind));
-        for node in nodes.map(|(id, _)| id).collect::<Vec<NodeId>>() {
+        let graph = editor.sdfg().state(state);
+        let calls = graph.nodes().filter(|(_, node)| matches!(node.kind, NodeKind::Nested(_)));
+        let mut tree = None;
+        let mut is_inside =
+            |call: NodeId| inside || is_in_map(graph, tree.get_or_insert_with(|| ScopeTree::of(graph)), call);
+        for (node, inside) in calls.map(|(id, _)| (id, is_inside(id))).collect::<Vec<(NodeId, bool)>>() {
             // The node is there and calls an SDFG.
-            let _: Result<(), EditError> = editor.within(state, node, |inside| {
-                order_in(inside, log);
+            let _: Result<(), EditError> = editor.within(state, node, |called| {
+                order_in(called, inside, log);
                 Ok(())
             });
         }
     }
 }
 
-/// The outermost entries of sequential maps whose iterations depend on each other.
-fn dependent(sdfg: &Sdfg, state: StateId, known: &mut Option<Homes>) -> Vec<NodeId> {
-    let graph = sdfg.state(state);
-    let is_sequential = |kind: &NodeKind| match kind {
-        NodeKind::MapEntry(map) => map.schedule == Schedule::Sequential,
+/// Whether a node lies in a map whose inner maps DaCe runs in order where nothing else is said.
+fn is_in_map(graph: &State, tree: &ScopeTree, node: NodeId) -> bool {
+    tree.enclosing(node).any(|outer| match &graph.node(outer).kind {
+        NodeKind::MapEntry(map) => matches!(
+            map.schedule.kind(),
+            ScheduleKind::Default | ScheduleKind::CpuMulticore | ScheduleKind::Sequential
+        ),
         _ => false,
+    })
+}
+
+/// The outermost entries of maps that run in order and whose iterations depend on each other.
+fn dependent(sdfg: &Sdfg, state: StateId, inside: bool, known: &mut Option<Homes>) -> Vec<NodeId> {
+    let graph = sdfg.state(state);
+    let kind = |node: NodeId| match &graph.node(node).kind {
+        NodeKind::MapEntry(map) => Some(map.schedule.kind()),
+        _ => None,
     };
-    if !graph.nodes().any(|(_, node)| is_sequential(&node.kind)) {
+    let maps: Vec<ScheduleKind> = graph.nodes().filter_map(|(id, _)| kind(id)).collect();
+    let is_inner = inside || maps.len() > 1;
+    let is_ordered = |kind: &ScheduleKind| match kind {
+        ScheduleKind::Sequential | ScheduleKind::Unrolled => true,
+        other => *other == ScheduleKind::Default && is_inner,
+    };
+    if !maps.iter().any(is_ordered) {
         return Vec::new();
     }
     let tree = ScopeTree::of(graph);
@@ -82,9 +104,23 @@ fn dependent(sdfg: &Sdfg, state: StateId, known: &mut Option<Homes>) -> Vec<Node
                 *at == state && tree.enclosing_scope(Some(*scope)).any(|outer| outer == node)
             })
         };
-        if is_sequential(&graph.node(node).kind)
-            && Iterations::of(graph, &tree, node, &is_own).is_some_and(|found| found.depend())
-        {
+        let iterations = || Iterations::of(graph, &tree, node, &is_own);
+        let depends = match kind(node) {
+            Some(ScheduleKind::Sequential | ScheduleKind::Unrolled) => {
+                iterations().is_some_and(|found| found.depend())
+            }
+            // A map with another use of its elements stays one.
+            Some(ScheduleKind::Default) if inside || is_in_map(graph, &tree, node) => {
+                let writes_element = |id: EdgeId| {
+                    graph.edge(id).memlet.write_access().is_some_and(|access| access.subset().is_element())
+                };
+                let exit = tree.exit_of(node);
+                exit.is_some_and(|exit| graph.in_edges(exit).into_iter().any(writes_element))
+                    && iterations().is_some_and(|found| found.write_one_element())
+            }
+            Some(_) | None => false,
+        };
+        if depends {
             found.push(node);
         } else {
             waiting.extend(tree.children(Some(node)));
@@ -125,11 +161,14 @@ impl<'g> Iterations<'g> {
         let (reads, writes) = (BTreeMap::new(), BTreeMap::new());
         let mut found = Iterations { map, params, reads, writes, pushes: false };
         for (id, edge) in graph.edges() {
-            // What a nested SDFG picks of its arguments is not looked at.
-            if !is_within(tree.scope_of_edge(graph, id)) || !is_leaf(graph, id) || is_call(graph, id) {
+            if !is_within(tree.scope_of_edge(graph, id)) || !is_leaf(graph, id) {
                 continue;
             }
-            let is_shared = |access: &&Access| !is_own(access.container);
+            // What a nested SDFG picks of its arguments is not looked at, unless it is unrolled: that order is always kept.
+            let is_known = |access: &Access| {
+                !is_call(graph, id) || map.schedule == Schedule::Unrolled || access.subset().is_element()
+            };
+            let is_shared = |access: &&Access| !is_own(access.container) && is_known(access);
             if let Some(access) =
                 edge.memlet.read_access().filter(is_shared).filter(|access| !access.is_queue())
             {
@@ -163,6 +202,15 @@ impl<'g> Iterations<'g> {
                     (!combines || is_read) && !self.tells_apart(write)
                         || reads.iter().copied().chain(others).any(|other| self.may_meet(other, write))
                 })
+            })
+    }
+
+    /// Whether all iterations write one element, without a resolution of conflicts.
+    fn write_one_element(&self) -> bool {
+        let is_bound = |symbol: &Symbol| self.params.iter().any(|(param, _)| *param == symbol);
+        self.map.ranges.0.iter().any(|range| !range.size().is_one())
+            && self.writes.values().flatten().any(|(subset, combines)| {
+                !combines && subset.is_element() && !subset.free_symbols().iter().any(is_bound)
             })
     }
 

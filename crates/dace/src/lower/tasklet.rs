@@ -10,16 +10,15 @@ use sdfg::symbolic::Symbol;
 use sdfg::syntax::{
     Expression, ExpressionKind, Index, Name, Statement, StatementKind, visit_block, visit_bound_names,
 };
-use sdfg::tasklet::{
-    Code as TaskletCode, Dialect, Environment, ExternalCall, ExternalOrigin, TypeErrorKind,
-    typecheck_expression,
-};
+use sdfg::tasklet::{Code as TaskletCode, Dialect, ExternalCall, ExternalOrigin};
 
 use super::SdfgLowering;
 use super::state::{End, Graph};
 use crate::model::{self, DescriptorKind};
 use crate::report::{Code, Failed, Log};
-use crate::text::{CONVERSION, assigned, assignments, expression, is_print, map_block, statements};
+use crate::text::{
+    CONVERSION, assigned, assignments, expression, is_function, is_print, map_block, statements,
+};
 
 /// DaCe's name for the number of elements that a consume scope with chunks took at a time; here it takes one.
 const CONSUMED: &str = "__dace_cons_numelems";
@@ -368,17 +367,6 @@ fn assigns(block: &[Statement], name: &str) -> bool {
         }
         StatementKind::For { .. } | StatementKind::While { .. } | StatementKind::Pass => false,
     })
-}
-
-/// Whether the tasklet language has a function of this name.
-fn is_function(name: &str) -> bool {
-    let call = Expression::call(name, Vec::new());
-    match typecheck_expression(&call, Dialect::C, &Environment::new()) {
-        Ok(_) => true,
-        Err(errors) => {
-            !errors.iter().any(|error| matches!(error.kind, TypeErrorKind::UnknownFunction { .. }))
-        }
-    }
 }
 
 /// The subset with each range reduced to its first index.

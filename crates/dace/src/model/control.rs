@@ -1,8 +1,9 @@
 //! Control flow of the model: regions of blocks joined by edges, as in the file.
 
+use sdfg::ir::Schedule;
 use sdfg::syntax::Expression;
 
-use super::State;
+use super::{NodeKind, State};
 
 /// Blocks joined by edges.
 #[derive(Clone, Debug, Default)]
@@ -12,6 +13,41 @@ pub(crate) struct Region {
     pub(crate) edges: Vec<InterstateEdge>,
     /// The block that runs first; `None` if there are none.
     pub(crate) start: Option<usize>,
+}
+
+impl Region {
+    /// Calls `visit` for every state of the region and of the regions in it, but not of nested programs.
+    pub(crate) fn visit_states<'a>(&'a self, visit: &mut dyn FnMut(&'a State)) {
+        for block in &self.blocks {
+            match &block.kind {
+                BlockKind::State(state) => visit(state),
+                BlockKind::Loop(repeated) => repeated.body.visit_states(visit),
+                BlockKind::Conditional(branches) => {
+                    branches.iter().for_each(|(_, part)| part.visit_states(visit));
+                }
+                BlockKind::Group { body, .. } => body.visit_states(visit),
+                BlockKind::Break | BlockKind::Continue | BlockKind::Return => {}
+            }
+        }
+    }
+
+    /// Whether the region, or a program nested in it, has iterations that the threads of a team around it share.
+    pub(crate) fn has_shared_iterations(&self) -> bool {
+        let mut found = false;
+        self.visit_states(&mut |state| {
+            found |= state.nodes.iter().any(|node| match &node.kind {
+                NodeKind::MapEntry(map) => map.schedule != Schedule::Sequential,
+                // DaCe expands them to maps.
+                NodeKind::ConsumeEntry(_) | NodeKind::Library { .. } => true,
+                NodeKind::Nested { program, .. } => program.body.has_shared_iterations(),
+                NodeKind::Access { .. }
+                | NodeKind::Tasklet { .. }
+                | NodeKind::MapExit(_)
+                | NodeKind::ConsumeExit(_) => false,
+            });
+        });
+        found
+    }
 }
 
 /// One step of control flow.

@@ -51,6 +51,31 @@ pub(crate) struct Descriptor {
     pub(crate) by_reference: bool,
 }
 
+impl Descriptor {
+    /// A scalar of a type that the caller has.
+    pub(crate) fn scalar(dtype: Dtype) -> Self {
+        Descriptor {
+            kind: DescriptorKind::Scalar,
+            dtype,
+            shape: vec![Expr::one()],
+            strides: vec![Expr::one()],
+            offset: vec![Expr::zero()],
+            start_offset: Expr::zero(),
+            total_size: Expr::one(),
+            transient: false,
+            storage: Storage::Default,
+            lifetime: Lifetime::Sdfg,
+            by_reference: false,
+        }
+    }
+
+    /// A packed array of a type, with one dimension.
+    pub(crate) fn array(dtype: Dtype, extent: Expr) -> Self {
+        let (kind, shape, total_size) = (DescriptorKind::Array, vec![extent.clone()], extent);
+        Descriptor { kind, shape, total_size, ..Descriptor::scalar(dtype) }
+    }
+}
+
 /// The kinds of containers that are supported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum DescriptorKind {

@@ -22,7 +22,7 @@ use sdfg::ir::FloatMode;
 use sdfg::symbolic::Assumptions;
 use sdfg::syntax::Expression;
 use sdfg::value::Value;
-pub(crate) use structure::{Member, Structure, Structures};
+pub(crate) use structure::{Member, Structure, Structures, capacity};
 
 /// One SDFG of a file.
 #[derive(Clone, Debug)]

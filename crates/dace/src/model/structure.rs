@@ -21,6 +21,11 @@ pub(crate) struct Structure {
     pub(crate) lifetime: Lifetime,
 }
 
+/// The symbol with the most elements that a pointer in the elements of a container leads to.
+pub(crate) fn capacity(container: &str, member: &str) -> String {
+    format!("{container}_{member}_size")
+}
+
 /// A member of a structure.
 #[derive(Clone, Debug)]
 pub(crate) enum Member {

@@ -11,11 +11,14 @@ mod state;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sdfg::dtype::ScalarType;
 use sdfg::syntax::{Expression, ExpressionKind, Name};
 
 pub(crate) use self::callers::of_callers;
 use self::place::Place;
-use crate::model::{Block, BlockKind, DescriptorKind, InterstateEdge, NodeKind, Program, Region, Structures};
+use crate::model::{
+    Block, BlockKind, DescriptorKind, Dtype, InterstateEdge, NodeKind, Program, Region, Structures, capacity,
+};
 use crate::report::{Code, Failed, Log};
 use crate::text::map_expression;
 
@@ -52,6 +55,14 @@ pub(crate) fn flatten(program: &mut Program, log: &Log) -> Result<Vec<Passed>, F
             continue;
         }
         descriptor.by_reference |= writes && descriptor.kind == DescriptorKind::Scalar;
+        let capacity = capacity(root, &path.join("_"));
+        if descriptor
+            .shape
+            .iter()
+            .any(|extent| extent.as_symbol().is_some_and(|own| own.as_str() == capacity))
+        {
+            program.symbols.entry(capacity).or_insert_with(|| Dtype::of(ScalarType::I64));
+        }
         if !descriptor.transient {
             let (root, path, name) = (root.to_owned(), path.to_vec(), name.to_owned());
             passed.push(Passed { root, path, name, reads, writes });

@@ -515,8 +515,15 @@ impl Work<'_, '_> {
         let NodeKind::Tasklet { code, language, .. } = &mut self.state.nodes[node].kind else {
             return Ok(Vec::new());
         };
-        if language != "Python" {
-            return Err(self.flattening.refuse(&path, connector, "code in C++ uses the structure"));
+        if language != "Python" && language != "CPP" {
+            return Err(self.flattening.refuse(
+                &path,
+                connector,
+                "code in another language uses the structure",
+            ));
+        }
+        if language == "CPP" {
+            *code = without_arrows(code, connector);
         }
         let mut named: Vec<Vec<String>> = Vec::new();
         let mut name = |found: &Named| {
@@ -649,6 +656,20 @@ impl Work<'_, '_> {
             self.edges.push(Edge { src, src_connector: None, dst, dst_connector: None, memlet, path });
         }
     }
+}
+
+/// C++ code in which a dot stands for the arrow behind a connector, which is a pointer where the struct is written.
+fn without_arrows(code: &str, connector: &str) -> String {
+    let mut parts = code.split("->");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let before = out.trim_end();
+        let word = before.rfind(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).map_or(0, |at| at + 1);
+        let is_member = before[..word].trim_end().ends_with('.');
+        out.push_str(if &before[word..] == connector && !is_member { "." } else { "->" });
+        out.push_str(part);
+    }
+    out
 }
 
 /// Whether a node passes a structure out again.

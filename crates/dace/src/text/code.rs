@@ -4,9 +4,10 @@ use std::fmt::Display;
 
 use sdfg::ir::ConflictResolution;
 use sdfg::syntax::{
-    BinaryOp, Block, Expression, ExpressionKind, Lambda, Name, ParseError, UnaryOp, parse_block,
-    parse_expression, parse_lambda,
+    BinaryOp, Block, Expression, ExpressionKind, Lambda, Name, ParseError, ParseErrorKind, UnaryOp,
+    parse_block, parse_expression, parse_lambda,
 };
+use sdfg::tasklet::{Dialect, Environment, TypeErrorKind, typecheck_expression};
 
 use super::bits;
 use super::functions::{Functions, without_parentheses};
@@ -46,9 +47,53 @@ pub(crate) fn statements(
     let ready = prepared(text, structs, place, log)?;
     let (ready, functions) =
         Functions::take_from(&ready).map_err(|errors| refuse(text, &errors, place, log))?;
-    let parsed = parse_block(&ready).map_err(|errors| refuse(text, &errors, place, log))?;
+    let parsed = block(ready).map_err(|errors| refuse(text, &errors, place, log))?;
     let parsed = functions.written_out(parsed);
     Ok(map_block(parsed, &mut |part| spelled(remainder_of_c(part), structs)))
+}
+
+/// Parses statements. A line that only computes a value, with functions that have no effects, does nothing.
+fn block(mut text: String) -> Result<Block, Vec<ParseError>> {
+    loop {
+        let errors = match parse_block(&text) {
+            Ok(found) => return Ok(found),
+            Err(errors) => errors,
+        };
+        let without_effect =
+            errors.iter().find(|error| matches!(error.kind, ParseErrorKind::ExpressionStatement));
+        let shorter = without_effect.and_then(|error| without_line(&text, error.span.start as usize));
+        match shorter {
+            Some(shorter) => text = shorter,
+            None => return Err(errors),
+        }
+    }
+}
+
+/// The text with `pass` for the line at a position, if the line is an expression without effects.
+fn without_line(text: &str, at: usize) -> Option<String> {
+    let begin = text.get(..at)?.rfind('\n').map_or(0, |before| before + 1);
+    let end = text[at..].find('\n').map_or(text.len(), |length| at + length);
+    let line = &text[begin..end];
+    let indent = line.len() - line.trim_start().len();
+    let expression = parse_expression(line.trim()).ok()?;
+    let mut has_effects = false;
+    expression.visit(&mut |part| {
+        if let ExpressionKind::Call { function, .. } = &part.kind {
+            has_effects |= !is_function(&function.text);
+        }
+    });
+    (!has_effects).then(|| format!("{}pass{}", &text[..begin + indent], &text[end..]))
+}
+
+/// Whether the tasklet language has a function of this name. Its functions have no effects.
+pub(crate) fn is_function(name: &str) -> bool {
+    let call = Expression::call(name, Vec::new());
+    match typecheck_expression(&call, Dialect::C, &Environment::new()) {
+        Ok(_) => true,
+        Err(errors) => {
+            !errors.iter().any(|error| matches!(error.kind, TypeErrorKind::UnknownFunction { .. }))
+        }
+    }
 }
 
 /// In code, `Mod` is a function of DaCe's runtime; in symbolic texts, which SymPy prints, it rounds down.

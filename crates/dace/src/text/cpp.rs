@@ -11,9 +11,13 @@ use super::lines::is_print;
 pub(crate) fn assignments(code: &str) -> Option<String> {
     let code: String =
         code.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join(" ");
-    let mut found = Vec::new();
+    let (mut found, mut tables) = (Vec::new(), Vec::new());
     for statement in split(&code, b';')? {
         if statement.is_empty() || is_print(statement) {
+            continue;
+        }
+        if let Some(table) = Table::of(statement) {
+            tables.push(table);
             continue;
         }
         let foreign = ['{', '}', '"', '\'', '#', '~'];
@@ -22,9 +26,87 @@ pub(crate) fn assignments(code: &str) -> Option<String> {
         {
             return None;
         }
-        found.push(assignment(statement)?);
+        let picked = tables.iter().try_fold(assignment(statement)?, |line, table| table.picked(&line))?;
+        found.push(picked);
     }
     Some(if found.is_empty() { "pass".to_owned() } else { found.join("\n") })
+}
+
+/// An array of constants that code declares.
+struct Table {
+    name: String,
+    values: Vec<String>,
+}
+
+impl Table {
+    /// The most values: each element that code picks becomes a choice among all.
+    const MOST: usize = 64;
+
+    /// The table that a statement such as `constexpr double T[3] = {1, 2, 3}` declares.
+    fn of(statement: &str) -> Option<Table> {
+        let (declared, values) = statement.strip_suffix('}')?.split_once('{')?;
+        let declared = declared.trim_end().strip_suffix('=')?.trim_end();
+        let (declared, extent) = declared.strip_suffix(']')?.split_once('[')?;
+        let (ty, name) = declared.trim_end().rsplit_once(|c: char| c.is_whitespace())?;
+        let is_constant = ty.split_whitespace().any(|word| matches!(word, "const" | "constexpr"));
+        let ty: Vec<&str> = ty.split_whitespace().filter(|word| *word != "static").collect();
+        let ty = local_type(&ty.join(" "))??;
+        let numbers: Vec<&str> = values.split(',').map(str::trim).collect();
+        let is_number = |text: &&str| {
+            let plain = without_suffixes(text.trim_start_matches('-'));
+            plain.parse::<f64>().is_ok() && plain.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+        };
+        let fits = extent.trim().is_empty() || extent.trim().parse() == Ok(numbers.len());
+        (is_constant && fits && numbers.len() <= Table::MOST && numbers.iter().all(is_number)).then(|| {
+            Table {
+                name: name.to_owned(),
+                values: numbers.iter().map(|value| format!("{ty}({})", without_suffixes(value))).collect(),
+            }
+        })
+    }
+
+    /// A line in which a choice stands for each element of the table; `None` where the table is used in another way.
+    fn picked(&self, line: &str) -> Option<String> {
+        let (mut out, mut rest) = (String::new(), line);
+        while let Some(at) = rest.find(&self.name) {
+            let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            let after = &rest[at + self.name.len()..];
+            if rest[..at].ends_with(word) || after.starts_with(word) {
+                // The rest of another name.
+                let end = after.find(|c| !word(c)).unwrap_or(after.len());
+                out.push_str(&rest[..at + self.name.len() + end]);
+                rest = &after[end..];
+                continue;
+            }
+            let inner = after.strip_prefix('[')?;
+            let end = closing(inner)?;
+            let index = &inner[..end];
+            let (last, others) = self.values.split_last()?;
+            out.push_str(&rest[..at]);
+            for (position, value) in others.iter().enumerate() {
+                out.push_str(&format!("({value} if ({index}) == {position} else "));
+            }
+            out.push_str(last);
+            out.push_str(&")".repeat(others.len()));
+            rest = &inner[end + 1..];
+        }
+        out.push_str(rest);
+        Some(out)
+    }
+}
+
+/// The position of the bracket that closes one before the text.
+fn closing(text: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'[' => depth += 1,
+            b']' if depth == 0 => return Some(at),
+            b']' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
 }
 
 /// The names in C++ code that it does not declare: no words of comments and texts, no members, nothing behind a type.
@@ -86,8 +168,10 @@ fn assignment(statement: &str) -> Option<String> {
         _ => (left, String::new()),
     };
     let left = left.trim();
-    let (target, ty) = match left.rsplit_once(|c: char| c.is_whitespace()) {
-        Some((ty, name)) => (name, local_type(ty)?),
+    // Spaces in an index belong to the target.
+    let name = left.find('[').map_or(left, |at| left[..at].trim_end());
+    let (target, ty) = match name.rfind(|c: char| c.is_whitespace()) {
+        Some(at) => (left[at..].trim_start(), local_type(&left[..at])?),
         None => (left, None),
     };
     if target.starts_with(['*', '&', '(']) {
@@ -139,7 +223,9 @@ fn expression(text: &str) -> Option<String> {
         ));
     }
     if text.contains('?') {
-        return None;
+        // All of it in parentheses.
+        let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')'))?;
+        return split(inner, b'?').and_then(|_| expression(inner.trim()));
     }
     let text = text.replace("&&", " and ").replace("||", " or ").replace("std::", "").replace("::", ".");
     let text = text.replace("!=", "\u{1}").replace('!', " not ").replace('\u{1}', "!=");
@@ -217,11 +303,22 @@ mod tests {
                 "const int64_t i = 5.5;\nstd::uint8_t k = a; o = i / 2;",
                 Some("i: int64_t = 5.5\nk: uint8_t = a\no = i / 2"),
             ),
+            ("o[i - 1] = a;\nint k = 2;", Some("o[i - 1] = a\nk: int = 2")),
             ("vec3 v = a; o = v;", None),
             (
                 "o = a < b && !c ? dace::float64(a) : b;",
                 Some("o = ((dace.float64(a)) if (a < b  and   not c) else (b))"),
             ),
+            ("o = (a >= 0 ? fabs(b) : -1.f);", Some("o = ((fabs(b)) if (a >= 0) else (-1.))")),
+            ("o = (a ? b : c) + 1;", None),
+            (
+                "static constexpr double T[3] = {1, -2.f, 3e2};\no[i] = T[i - K[0]] * TT;",
+                Some(
+                    "o[i] = (double(1) if (i - K[0]) == 0 else (double(-2.) if (i - K[0]) == 1 else double(3e2))) * TT",
+                ),
+            ),
+            ("const int T[2] = {1, 2};\no = T;", None),
+            ("int T[2] = {1, 2};\nT[0] = 3;", None),
             ("for (int i = 0; i < 3; ++i) { o[i] = 1; }", None),
             ("out = *p;", None),
             ("o = s->x;", None),

@@ -20,7 +20,7 @@ mod symbolic;
 
 pub(crate) use sdfg::syntax::{map_block, map_expression};
 
-pub(crate) use code::{CONVERSION, expression, lambda, resolution, statements};
+pub(crate) use code::{CONVERSION, expression, is_function, lambda, resolution, statements};
 pub(crate) use cpp::{assignments, call_arguments, free_names};
 pub(crate) use label::{from_name, to_name};
 pub(crate) use lines::is_print;

@@ -394,9 +394,25 @@ fn iterations_of_a_persistent_scope_are_its_threads() {
         let read = sdfg_dace::read(document.to_string().as_bytes(), &sdfg_dace::Options::default());
         read.unwrap_err().report.to_string()
     };
-    let inner = nested(Graph::new().array("b", "float64", &["1"]).document(), json!({}), &[], &["b"]);
-    let text = refusal(persistent(json!(2), inner));
+    let inner = |nodes: Vec<Json>, edges: Vec<Json>| {
+        let graph = Graph::new().array("b", "float64", &["1"]).nodes(nodes).edges(edges);
+        nested(graph.document(), json!({}), &[], &["b"])
+    };
+    let sum = |volume| resolved(memlet("b", "0:0", volume), "lambda a, b: a + b");
+    let shared = inner(
+        vec![map("i", "0:4"), one(), end_of("0"), access("b")],
+        vec![
+            edge(0, "", 1, "", json!({})),
+            edge(1, "b", 2, "IN_b", sum("1")),
+            edge(2, "OUT_b", 3, "", sum("5")),
+        ],
+    );
+    let text = refusal(persistent(json!(2), shared));
     assert!(text.contains("share the iterations"), "{text}");
+    // Each thread runs all of an SDFG without maps.
+    let own = inner(vec![one(), access("b")], vec![edge(0, "b", 1, "", sum("1"))]);
+    let sdfg = graph::read(persistent(json!(2), own).to_string().as_bytes());
+    assert_eq!(graph::run(&sdfg, &[("o", &[1.0; 3])], "o"), [2.0, 2.0, 1.0]);
 }
 
 /// The environment gives the number of threads, which may be one.

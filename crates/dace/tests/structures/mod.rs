@@ -2,6 +2,11 @@
 //! graph computes.
 
 use crate::graph::{Graph, access, assign, edge, end_of, map, memlet, nested, read, run, tasklet};
+use sdfg::dtype::ScalarType;
+use sdfg::interpret::{Arguments, Interpreter, Options};
+use sdfg::tensor::Tensor;
+use sdfg::validate::validate;
+use sdfg::value::Value;
 use serde_json::{Value as Json, json};
 
 fn array(dtype: &str, shape: &[&str]) -> Json {
@@ -332,4 +337,72 @@ fn functions_of_bits_compute_in_the_type_of_the_value() {
             "{expression} of {value} and {position}"
         );
     }
+}
+
+/// An array of structs of C with a pointer.
+fn records(shape: &[&str]) -> Json {
+    let fields =
+        json!([["n", "int32"], ["data", {"type": "pointer", "dtype": "float64"}], ["scale", "float64"]]);
+    json!({"type": "Array", "attributes": {"shape": shape, "dtype": {
+        "type": "struct", "name": "rows", "data": fields, "length": [["data", "n"]], "bytes": 24}}})
+}
+
+/// A map over the elements of `s` and `r`, with a tasklet that has both.
+fn of_records(code: &str, language: &str) -> Graph {
+    let mut inner = tasklet(code, &["a"], &["b"]);
+    inner["attributes"]["code"]["language"] = language.into();
+    Graph::new()
+        .with("s", records(&["2"]))
+        .with("r", records(&["2"]))
+        .nodes(vec![access("s"), map("i", "0:1"), inner, end_of("1"), access("r")])
+        .edges(vec![
+            edge(0, "", 1, "IN_s", memlet("s", "0:1", "2")),
+            edge(1, "OUT_s", 2, "a", memlet("s", "i:i", "1")),
+            edge(2, "b", 3, "IN_r", memlet("r", "i:i", "1")),
+            edge(3, "OUT_r", 4, "", memlet("r", "0:1", "2")),
+        ])
+}
+
+/// Runs a graph of records whose pointers lead to three elements at most, and gives those of `r`.
+fn run_records(graph: &Graph) -> Vec<f64> {
+    let sdfg = read(graph.document().to_string().as_bytes());
+    let program = validate(sdfg).unwrap_or_else(|rejected| panic!("{rejected}"));
+    let doubles = |shape: &[i64], values: &[f64]| {
+        let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        Tensor::from_bytes(ScalarType::F64.into(), shape.to_vec(), bytes).unwrap()
+    };
+    let mut arguments = Arguments::new();
+    for (symbol, _) in program.sdfg().symbols() {
+        assert!(["s_data_size", "r_data_size"].contains(&symbol.as_str()), "{symbol}");
+        arguments.set_symbol(symbol.as_str(), 3);
+    }
+    for (_, container) in program.sdfg().arguments() {
+        arguments.set(
+            &container.name,
+            match container.name.as_str() {
+                "s_n" => {
+                    let bytes = [2_i32, 3].iter().flat_map(|value| value.to_le_bytes()).collect();
+                    Tensor::from_bytes(ScalarType::I32.into(), vec![2], bytes).unwrap()
+                }
+                "s_data" => doubles(&[2, 3], &[1.0, 2.0, 9.0, 4.0, 5.0, 6.0]),
+                "s_scale" => doubles(&[2], &[10.0, 100.0]),
+                "r_data" => doubles(&[2, 3], &[0.0; 6]),
+                other => panic!("{other} is not used"),
+            },
+        );
+    }
+    Interpreter::new(&program).unwrap().run(&mut arguments, &Options::default()).unwrap();
+    let as_float = |value| match value {
+        Value::F64(number) => number,
+        other => panic!("{other:?}"),
+    };
+    arguments.get("r_data").unwrap().values().map(as_float).collect()
+}
+
+#[test]
+fn structs_with_pointers_are_members_with_a_capacity() {
+    let code = "for j in range(a.n):\n    b.data[j] = a.scale * a.data[j]";
+    assert_eq!(run_records(&of_records(code, "Python")), [10.0, 20.0, 0.0, 400.0, 500.0, 600.0]);
+    let code = "b->data[1] = a.data[0] + a.scale;";
+    assert_eq!(run_records(&of_records(code, "CPP")), [0.0, 11.0, 0.0, 0.0, 104.0, 0.0]);
 }

@@ -23,6 +23,8 @@ const RUNS: usize = 600;
 const TRIES_OF_OTHERS: usize = 60;
 /// Recipes that may reach the limit of steps.
 const LONG_TRIES: usize = 3;
+/// As [`LONG_TRIES`], for programs without sizes: the values of symbols and scalars decide how long they run.
+const LONG_TRIES_WITHOUT_SIZES: usize = 12;
 /// Growths of sizes within one recipe: programs with many arrays and constant bounds need some for each dimension.
 const GROWTHS: usize = 80;
 /// The most steps of the interpreter for one recipe.
@@ -42,6 +44,13 @@ enum Sizes {
     Same(i64),
     /// This size, the next one, and so on, in order of declaration.
     Ascending(i64),
+    /// One symbol is small, the others are larger: iterations meet in one dimension only.
+    OneSmall {
+        /// The position of the symbol in order of declaration.
+        at: usize,
+        small: i64,
+        others: i64,
+    },
 }
 
 /// Elements of integer arrays, which may be indices.
@@ -81,7 +90,10 @@ const INDICES: [Indices; 6] = [
 const FILLS: [Option<f64>; 3] = [None, Some(40.0), Some(0.0)];
 /// Values of symbols that are in no shape, and of integer scalars; `None` is the smallest size.
 /// Negative ones stand for arrays that count from below zero.
-const NUMBERS: [Option<i64>; 6] = [Some(1), None, Some(0), Some(2), Some(3), Some(-12)];
+const NUMBERS: [Option<i64>; 7] = [Some(1), None, Some(0), Some(2), Some(3), Some(-12), Some(100)];
+/// Sizes of a single symbol that is small, and the most symbols for which they are tried.
+const SMALL: [i64; 2] = [2, 1];
+const MOST_SMALL: usize = 8;
 
 #[derive(Clone, Copy)]
 struct Recipe {
@@ -97,7 +109,21 @@ impl Recipe {
     fn smallest(self) -> i64 {
         match self.sizes {
             Sizes::Same(size) | Sizes::Ascending(size) => size,
+            Sizes::OneSmall { small, .. } => small,
         }
+    }
+
+    /// The value of symbols that are in no shape, and of integer scalars.
+    fn numbers(self) -> (i64, i64) {
+        (self.symbols.unwrap_or(self.smallest()), self.scalars.unwrap_or(self.smallest()))
+    }
+
+    /// Whether a run takes at least as many steps as one that took too many: the numbers are the same, and no size is
+    /// smaller, if there are sizes.
+    fn is_as_long_as(self, other: Recipe, has_sizes: bool) -> bool {
+        let same = |sizes: Sizes| matches!(sizes, Sizes::Same(_));
+        let sizes = same(self.sizes) == same(other.sizes) && self.smallest() >= other.smallest();
+        self.numbers() == other.numbers() && (sizes || !has_sizes)
     }
 }
 
@@ -130,7 +156,12 @@ impl<'a> Signature<'a> {
         let has_symbols = self.sdfg.symbols().any(|(symbol, _)| !self.sizes.contains(symbol));
         let has_sizes = !self.sizes.is_empty() || has_indices || has_symbols || has_scalars;
         let mut all = Vec::new();
-        for (a, sizes) in choices(&SIZES, has_sizes) {
+        let small = |at: usize| SMALL.map(|small| Sizes::OneSmall { at, small, others: 8 });
+        let n_sizes = self.sizes.iter().filter(|symbol| !self.fixed.contains_key(symbol)).count();
+        let several = (2..=MOST_SMALL).contains(&n_sizes);
+        let sizes: Vec<Sizes> =
+            SIZES.into_iter().chain((0..if several { n_sizes } else { 0 }).flat_map(small)).collect();
+        for (a, sizes) in choices(&sizes, has_sizes) {
             for (b, indices) in choices(&INDICES, has_indices) {
                 for (c, symbols) in choices(&NUMBERS, has_symbols) {
                     for (d, scalars) in choices(&NUMBERS, has_scalars) {
@@ -177,9 +208,14 @@ impl<'a> Signature<'a> {
                     next += 1;
                     size + next - 1
                 }
+                Sizes::OneSmall { at, small, others } => {
+                    next += 1;
+                    if i64::try_from(at).is_ok_and(|at| at == next - 1) { small } else { others }
+                }
             };
             values.insert(symbol.clone(), value);
         }
+        self.pack(&mut values);
         let mut arguments = Arguments::new();
         for (symbol, value) in &values {
             arguments.set_symbol(symbol.as_str(), *value);
@@ -208,7 +244,7 @@ impl<'a> Signature<'a> {
                     let value = if lane.is_float() || lane.is_complex() || lane == ScalarType::Bool {
                         // An odd factor permutes the parts: which element is the largest, say, is not open.
                         element(shift + position.wrapping_mul(40_503), position, lane, recipe.fill)
-                    } else if count == 1 {
+                    } else if container.shape().iter().all(Expr::is_one) {
                         let same = Symbol::new(&format!("{OF_FORTRAN}{}", container.name)).ok();
                         let same = same.and_then(|symbol| values.get(&symbol).copied());
                         let value = same.or(recipe.scalars).unwrap_or(smallest);
@@ -222,6 +258,26 @@ impl<'a> Signature<'a> {
             arguments.set(&container.name, Tensor::from_bytes(container.element, shape, bytes).ok()?);
         }
         Some(arguments)
+    }
+
+    /// Gives symbols that are strides of arguments, and extents of none, the values of a packed layout.
+    fn pack(&self, values: &mut BTreeMap<Symbol, i64>) {
+        let shapes = self.sdfg.containers().flat_map(|(_, container)| container.shape());
+        let mut decided: BTreeSet<Symbol> = shapes.flat_map(Expr::free_symbols).collect();
+        decided.extend(self.fixed.keys().cloned());
+        for (_, container) in self.sdfg.arguments() {
+            let Some(layout) = container.kind.layout() else { continue };
+            let mut stride = 1_i64;
+            for (extent, own) in layout.shape.iter().zip(&layout.strides).rev() {
+                if let Some(symbol) = own.as_symbol().filter(|symbol| values.contains_key(symbol))
+                    && decided.insert(symbol.clone())
+                {
+                    values.insert(symbol.clone(), stride);
+                }
+                let extent = extent.eval(&|name| values.get(name).copied()).unwrap_or(1);
+                stride = stride.saturating_mul(extent.max(1));
+            }
+        }
     }
 
     /// Larger sizes for an access beyond the end of a container: the symbol that is its extent at least doubles, or every
@@ -300,7 +356,8 @@ pub struct Fitting {
 }
 
 /// Searches for inputs of a program on which the interpreter runs it to its end: sizes, other symbols, index arrays and scalars.
-/// `fixed` are values of symbols that are not to be chosen. The limits of `options` are replaced.
+/// `fixed` are values of symbols that are not to be chosen. The limit of steps in `options` holds for the longest run; 40
+/// million steps if there is none. The limit of memory is replaced.
 ///
 /// # Errors
 /// The trap or the refusal of the first inputs, if none fit.
@@ -311,14 +368,20 @@ pub fn search(
 ) -> Result<Fitting, String> {
     let mut interpreter = Interpreter::new(program).map_err(|error| error.to_string())?;
     let signature = Signature::of(program.sdfg(), fixed);
-    let options = Options { step_limit: Some(STEPS), memory_limit: 1 << 30, ..*options };
+    let last_steps = options.step_limit.unwrap_or(LAST_STEPS);
+    let options = Options { step_limit: Some(STEPS.min(last_steps)), memory_limit: 1 << 30, ..*options };
+    let long_tries = if signature.sizes.is_empty() { LONG_TRIES_WITHOUT_SIZES } else { LONG_TRIES };
     let (mut first, mut others, mut runs) = (None, 0, 0);
-    let (mut longest, mut long): (Option<(i64, Arguments)>, usize) = (None, 0);
+    let mut long: Vec<(Recipe, Arguments)> = Vec::new();
     // Sizes that an earlier recipe found to be needed.
     let mut known: BTreeMap<(i64, bool), BTreeMap<Symbol, i64>> = BTreeMap::new();
     for recipe in signature.recipes() {
+        if long.iter().any(|(other, _)| recipe.is_as_long_as(*other, !signature.sizes.is_empty())) {
+            continue;
+        }
         let sizes = (recipe.smallest(), matches!(recipe.sizes, Sizes::Same(_)));
-        let mut grown = known.get(&sizes).cloned().unwrap_or_default();
+        let is_usual = !matches!(recipe.sizes, Sizes::OneSmall { .. });
+        let mut grown = known.get(&sizes).filter(|_| is_usual).cloned().unwrap_or_default();
         for _ in 0..=GROWTHS {
             let Some(before) = signature.arguments(recipe, &grown) else {
                 grown.clear();
@@ -333,11 +396,7 @@ pub fn search(
             first.get_or_insert_with(|| error.to_string());
             let RunError::Trap(trap) = error else { break };
             if matches!(trap.kind, TrapKind::StepLimit { .. }) {
-                let smallest = recipe.smallest();
-                if longest.as_ref().is_none_or(|(other, _)| smallest < *other) {
-                    longest = Some((smallest, before));
-                }
-                long += 1;
+                long.push((recipe, before));
                 break;
             }
             let TrapKind::OutOfBounds { container, index, shape } = &trap.kind else {
@@ -355,14 +414,17 @@ pub fn search(
                 break;
             }
         }
-        known.insert(sizes, grown);
-        if runs > RUNS || others > TRIES_OF_OTHERS || long > LONG_TRIES {
+        if is_usual {
+            known.insert(sizes, grown);
+        }
+        if runs > RUNS || others > TRIES_OF_OTHERS || long.len() > long_tries {
             break;
         }
     }
-    if let Some((_, before)) = longest {
+    let shortest = long.into_iter().min_by_key(|(recipe, _)| recipe.smallest());
+    if let Some((_, before)) = shortest {
         let mut after = before.clone();
-        let options = Options { step_limit: Some(LAST_STEPS), ..options };
+        let options = Options { step_limit: Some(last_steps), ..options };
         if let Ok(report) = interpreter.run(&mut after, &options) {
             return Ok(Fitting { before, after, steps: report.steps });
         }

@@ -227,3 +227,21 @@ fn elements_of_arguments_do_not_share_memory() {
     let error = searched(text, &[("N", 4), ("S", 3)]).err();
     assert!(error.as_ref().is_some_and(|error| error.contains("share memory")), "{error:?}");
 }
+
+/// Inputs of a text program.
+fn fitting(text: &str) -> super::Fitting {
+    searched(text, &[]).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Callers pass strides as symbols of their own.
+#[test]
+fn strides_that_are_symbols_do_not_overlap() {
+    let found = fitting(
+        "sdfg p {\n  symbol I: i64\n  symbol J: i64\n  symbol si: i64\n  symbol sj: i64\n  \
+         array A: f64[I, J] strides(si, sj)\n  state s {\n    access A\n    tasklet t () -> (o) { o = 1.0 }\n    \
+         t.o -> A: A[1, 2]\n  }\n}\n",
+    );
+    let symbols: BTreeMap<&str, i64> = found.before.symbols().collect();
+    assert_eq!((symbols["sj"], symbols["si"]), (1, symbols["J"]));
+    assert!(symbols["I"] > 1 && symbols["J"] > 2);
+}
