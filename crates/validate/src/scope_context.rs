@@ -11,7 +11,7 @@ use sdfg_graph::ir::{BlockId, NodeId, NodeKind, Sdfg, StateId};
 use sdfg_graph::workspace::did_you_mean;
 use sdfg_language::dtype::{ScalarKind, ScalarType};
 use sdfg_language::subset::{Range, Subset};
-use sdfg_language::symbolic::{Assumptions, EvalError, Expr, Symbol};
+use sdfg_language::symbolic::{Assumptions, EvalError, Expr, Symbol, Truth};
 
 use super::calls::Call;
 use super::persistent_set::PersistentSet;
@@ -36,7 +36,8 @@ pub(super) struct ScopeContext {
     pub(super) parameters: Vec<Parameter>,
     /// Symbols of counted loops around that run the state in each of their iterations, the outermost first.
     pub(super) loops: Vec<Parameter>,
-    /// Whether a range around is provably empty: that it is not would contradict the assumptions, and so prove anything.
+    /// Whether a range around is provably empty, or a condition never holds: the opposite would contradict the assumptions, and
+    /// so prove anything.
     pub(super) never_runs: bool,
     /// Whether conditions may keep the state from running for some values of the symbols.
     pub(super) is_guarded: bool,
@@ -101,10 +102,16 @@ impl ScopeContext {
             };
             // Of a symbol of two loops, the inner one decides.
             frame.forget_loop(&symbol);
-            frame.assume_between(&symbol, &first, &last);
+            frame.assume_between(&symbol, &range, (&first, &last));
             if is_certain {
                 frame.loops.push(Parameter { symbol, ends: Some((first, last)), count: range.size() });
             }
+        }
+        // A condition around that never holds.
+        if frame.is_guarded {
+            let known = program.facts().whenever(program.sdfg, block);
+            let never = |fact: &Expr| fact.is_nonnegative(&frame.assumptions).is_refuted();
+            frame.never_runs |= known.facts().iter().any(never);
         }
         frame
     }
@@ -125,7 +132,7 @@ impl ScopeContext {
         self.forget_loop(symbol);
         let ends = ends(range).filter(|_| !is_hidden);
         if let Some((first, last)) = &ends {
-            self.assume_between(symbol, first, last);
+            self.assume_between(symbol, range, (first, last));
         }
         self.define([symbol.clone()]);
         self.parameters.push(Parameter { symbol: symbol.clone(), ends, count: range.size() });
@@ -141,8 +148,14 @@ impl ScopeContext {
     }
 
     /// Within a range that has values, which these are the ends of.
-    fn assume_between(&mut self, symbol: &Symbol, first: &Expr, last: &Expr) {
-        self.never_runs |= first.le(last, &self.assumptions).is_refuted();
+    fn assume_between(&mut self, symbol: &Symbol, range: &Range, (first, last): (&Expr, &Expr)) {
+        // The last value of a strided range tells less than its bounds.
+        let is_empty = || match first.le(last, &self.assumptions) {
+            Truth::Proved => false,
+            Truth::Refuted => true,
+            Truth::Unknown => range.is_empty(&self.assumptions).is_proved(),
+        };
+        self.never_runs |= is_empty();
         self.assumptions.set_range(symbol.clone(), Some(first.clone()), Some(last.clone()));
         self.assumptions.assume_nonnegative(last - first);
     }

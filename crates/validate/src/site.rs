@@ -9,7 +9,8 @@ use sdfg_graph::analysis::accesses::alias_targets;
 use sdfg_graph::analysis::executions::ExecutionTable;
 use sdfg_graph::analysis::symbols::assigned_symbols;
 use sdfg_graph::analysis::{
-    Analyses, Device, DominatorTree, RegionGraph, ScopeTree, bound_alias, connector_edges, owning_scopes,
+    Analyses, Device, DominatorTree, RegionGraph, ScopeTree, SymbolFacts, bound_alias, connector_edges,
+    owning_scopes,
 };
 use sdfg_graph::diagnostic::{Code, Diagnostic, Element, ElementPath, End};
 use sdfg_graph::ir::{
@@ -83,6 +84,7 @@ pub(super) struct Program<'a> {
     /// Tables that several rules ask for.
     analyses: Rc<RefCell<Analyses>>,
     executions: OnceCell<ExecutionTable>,
+    facts: OnceCell<Rc<SymbolFacts>>,
     aliases: OnceCell<BTreeMap<ContainerId, BTreeSet<ContainerId>>>,
     owning_scopes: OnceCell<BTreeMap<ContainerId, (StateId, NodeId)>>,
     bindings: OnceCell<BTreeMap<ContainerId, Vec<(StateId, EdgeId)>>>,
@@ -123,6 +125,7 @@ impl<'a> Program<'a> {
             labels,
             analyses,
             executions,
+            facts: OnceCell::new(),
             aliases,
             owning_scopes,
             bindings,
@@ -211,6 +214,11 @@ impl<'a> Program<'a> {
     /// Number of executions of each block.
     pub(super) fn executions(&self) -> &ExecutionTable {
         self.executions.get_or_init(|| ExecutionTable::of(self.sdfg))
+    }
+
+    /// Facts about symbols, also from the conditions of branches.
+    pub(super) fn facts(&self) -> &SymbolFacts {
+        self.facts.get_or_init(|| Rc::new(SymbolFacts::of(self.sdfg)))
     }
 
     /// For each alias the containers that it is bound to.

@@ -26,7 +26,8 @@ use crate::retarget;
 ///
 /// The map is outside of all scopes, and contains maps, tasklets in the tasklet language and transients of
 /// its own. The elements that it writes, and those that it reads of transients, are known exactly: a copy of
-/// others could overwrite results, or read undefined elements. Arguments count as defined.
+/// others could overwrite results, or read undefined elements. Arguments count as defined, and a copy of one may
+/// read elements between those that the map reads.
 ///
 /// # Refusals
 ///
@@ -37,6 +38,7 @@ use crate::retarget;
 /// - Two edges of the map write the same elements, or an iteration reads an element after it wrote it.
 /// - A node that the map waits for, or that waits for the map, touches its data at another access node.
 /// - A part that is copied has no exact form.
+/// - A node that no path orders may write an element that is copied to the device.
 ///
 /// # Before
 ///
@@ -151,6 +153,7 @@ impl Transformation for GpuTransform {
             }
         }
         Moved::of(site, entry).check()?;
+        check_copies(site, entry)?;
         Ok(Evidence::of_structure())
     }
 
@@ -324,6 +327,38 @@ fn outer_edges(state: &State, entry: NodeId) -> Vec<EdgeId> {
     let exit = state.exit_of(entry).unwrap_or(entry);
     let moves = |edge: &EdgeId| !matches!(state.edge(*edge).memlet.flow, Flow::Order);
     [state.in_edges(entry), state.out_edges(exit)].concat().into_iter().filter(moves).collect()
+}
+
+/// Copies to the device may read elements between those that the map reads, so nothing may write them meanwhile.
+fn check_copies(site: &Site<'_>, entry: NodeId) -> Result<(), Refusal> {
+    let (state, tree) = (site.state(), site.scopes());
+    let known = site.known_in(None);
+    let exit = state.exit_of(entry).unwrap_or(entry);
+    let is_ordered = |source: NodeId, writer: NodeId| {
+        let begins = state.node(writer).kind.exit_of().unwrap_or(writer);
+        node_leads_to(state, writer, source) || node_leads_to(state, exit, begins)
+    };
+    let reads =
+        state.each_in_edge(entry).filter_map(|(_, edge)| Some((edge.src, edge.memlet.read_access()?)));
+    for (source, copied) in reads {
+        for (_, edge) in state.edges().filter(|(id, _)| tree.scope_of_edge(state, *id).is_none()) {
+            let Some(written) = edge.memlet.write_access().filter(|to| to.container == copied.container)
+            else {
+                continue;
+            };
+            let is_apart = || copied.subset().disjoint(written.subset(), &known).is_proved();
+            if edge.src != exit && !is_ordered(source, edge.src) && !is_apart() {
+                let name = &site.sdfg.container(copied.container).name;
+                return Err(Refusal::Conflict {
+                    container: name.clone(),
+                    first: format!("the copy of `{name}[{}]` to the device", copied.subset()),
+                    second: format!("the write of `{name}[{}]`", written.subset()),
+                    reason: "have no order, and may touch the same element",
+                });
+            }
+        }
+    }
+    Ok(())
 }
 
 /// A kernel contains maps, tasklets and transients of its own.

@@ -163,7 +163,9 @@ impl LocalStorage {
             CopyDirection::In => (outer, inner),
             CopyDirection::Out => (state.exit_of(inner)?, state.exit_of(outer)?),
         };
-        state.each_out_edge(src).filter(|(_, edge)| edge.dst == dst).find_map(|(id, edge)| {
+        // The first in order of creation: lists of edges have another order after edits that were taken back.
+        let edges = state.out_edges(src).into_iter().map(|id| (id, state.edge(id)));
+        edges.filter(|(_, edge)| edge.dst == dst).find_map(|(id, edge)| {
             let access = match &edge.memlet.flow {
                 Flow::Read(access) | Flow::Write { to: access, .. } => access,
                 Flow::Order | Flow::Copy { .. } | Flow::Value | Flow::Bind(_) => return None,

@@ -150,7 +150,9 @@ impl LocalStream {
         (outer, inner): (NodeId, NodeId),
     ) -> Option<(EdgeId, ContainerId)> {
         let (src, dst) = (state.exit_of(inner)?, state.exit_of(outer)?);
-        state.each_out_edge(src).filter(|(_, edge)| edge.dst == dst).find_map(|(id, edge)| {
+        // The first in order of creation: lists of edges have another order after edits that were taken back.
+        let edges = state.out_edges(src).into_iter().map(|id| (id, state.edge(id)));
+        edges.filter(|(_, edge)| edge.dst == dst).find_map(|(id, edge)| {
             let access = edge.memlet.write_access().filter(|access| access.is_queue())?;
             let is_wanted = self.stream.is_empty() || sdfg.container(access.container).name == self.stream;
             is_wanted.then_some((id, access.container))

@@ -12,12 +12,12 @@ use crate::pattern::{NodeClass, Pattern};
 ///
 /// # When it applies
 ///
-/// It applies to every map; for `simd`, to maps that lanes can run (see `Vectorization`). Schedules of
+/// It applies to every map of the host; for `simd`, to maps that lanes can run (see `Vectorization`). Schedules of
 /// devices are set by transformations that move the data, too.
 ///
 /// # Refusals
 ///
-/// - The map has this schedule already.
+/// - The map has this schedule already, or brings its contents to a device.
 /// - `schedule` is none of `default`, `sequential`, `unrolled`, `simd` and `cpu_multicore`.
 /// - For `simd`: lanes cannot run the contents of the map.
 ///
@@ -131,6 +131,7 @@ impl Transformation for MapSchedule {
         if map.schedule == schedule {
             return Err(Refusal::structure(site.label(0), "has this schedule already"));
         }
+        nested_maps::on_host(site, map)?;
         if schedule == Schedule::Simd {
             lanes::run_on_lanes(site)?;
         }

@@ -1,10 +1,9 @@
 //! [`MapToForLoop`].
 
 use sdfg::edit::{EditError, Editor};
-use sdfg::ir::ScheduleKind;
 use serde::{Deserialize, Serialize};
 
-use super::{anchored, described};
+use super::{anchored, described, nested_maps};
 use crate::engine::{Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
 use crate::pattern::{NodeClass, Pattern};
 
@@ -107,23 +106,7 @@ impl Transformation for MapToForLoop {
 
     fn check(&self, site: &Site<'_>) -> Result<Evidence, Refusal> {
         let (map, state) = (site.map(0)?, site.state());
-        match map.schedule.kind() {
-            ScheduleKind::Default
-            | ScheduleKind::Sequential
-            | ScheduleKind::Unrolled
-            | ScheduleKind::Simd
-            | ScheduleKind::CpuMulticore => {}
-            ScheduleKind::GpuGrid
-            | ScheduleKind::GpuBlock
-            | ScheduleKind::FpgaDevice
-            | ScheduleKind::FpgaReplicated
-            | ScheduleKind::Mpi => {
-                return Err(Refusal::structure(
-                    site.label(0),
-                    "has a schedule that brings its contents to a device",
-                ));
-            }
-        }
+        nested_maps::on_host(site, map)?;
         for (param, range) in map.params.iter().zip(&map.ranges.0) {
             if range.step.as_int().is_none_or(|step| step == 0) || !range.tile.is_one() {
                 let needed = format!("the step of {range} is a number");

@@ -24,6 +24,7 @@ use crate::pattern::{NodeClass, Pattern};
 ///
 /// - A range is none of numbers, or the map has no iterations, or more than `limit`.
 /// - The map uses a stream, binds a view or reference, or gets symbols from data.
+/// - The map has a schedule of a device.
 ///
 /// # Before
 ///
@@ -135,6 +136,7 @@ impl Transformation for MapUnroll {
             return Err(Refusal::Parameter { parameter: "limit", reason });
         }
         map_split::copyable(site)?;
+        nested_maps::on_host(site, site.map(0)?)?;
         Ok(Evidence::of_structure())
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use sdfg::analysis::symbols::bound_symbols;
 use sdfg::edit::{EditError, Editor};
-use sdfg::ir::{Map, NodeId, NodeKind, Schedule, StateId, Team};
+use sdfg::ir::{Map, NodeId, NodeKind, Schedule, ScheduleKind, StateId, Team};
 use sdfg::subset::Subset;
 use sdfg::symbolic::Symbol;
 
@@ -14,6 +14,24 @@ use crate::pattern::{NodeClass, Pattern};
 /// The pattern of the entries of two nested maps.
 pub(super) fn pattern() -> Pattern {
     Pattern::path([("outer", NodeClass::MapEntry), ("inner", NodeClass::MapEntry)])
+}
+
+/// Refuses a map whose schedule brings its contents to a device, where they have their own data.
+pub(super) fn on_host(site: &Site<'_>, map: &Map) -> Result<(), Refusal> {
+    match map.schedule.kind() {
+        ScheduleKind::Default
+        | ScheduleKind::Sequential
+        | ScheduleKind::Unrolled
+        | ScheduleKind::Simd
+        | ScheduleKind::CpuMulticore => Ok(()),
+        ScheduleKind::GpuGrid
+        | ScheduleKind::GpuBlock
+        | ScheduleKind::FpgaDevice
+        | ScheduleKind::FpgaReplicated
+        | ScheduleKind::Mpi => {
+            Err(Refusal::structure(site.label(0), "has a schedule that brings its contents to a device"))
+        }
+    }
 }
 
 /// The two maps of a match of [`pattern`], if the outer one contains the inner one alone, their parameters have different names,

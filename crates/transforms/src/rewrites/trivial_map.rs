@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sdfg::analysis::symbols::bound_symbols;
 use sdfg::edit::{EditError, Editor};
-use sdfg::ir::{Map, NodeKind, ScheduleKind};
+use sdfg::ir::{Map, NodeKind};
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::{Expr, Symbol};
 use serde::{Deserialize, Serialize};
@@ -110,20 +110,8 @@ impl Transformation for TrivialMapElimination {
         if bound_symbols(site.state(), site.found.node(0)).len() > map.params.len() {
             return Err(Refusal::structure(site.label(0), "gets symbols from data"));
         }
-        match map.schedule.kind() {
-            ScheduleKind::Default
-            | ScheduleKind::Sequential
-            | ScheduleKind::Unrolled
-            | ScheduleKind::Simd
-            | ScheduleKind::CpuMulticore => Ok(evidence),
-            ScheduleKind::GpuGrid
-            | ScheduleKind::GpuBlock
-            | ScheduleKind::FpgaDevice
-            | ScheduleKind::FpgaReplicated
-            | ScheduleKind::Mpi => {
-                Err(Refusal::structure(site.label(0), "has a schedule that brings its contents to a device"))
-            }
-        }
+        nested_maps::on_host(site, map)?;
+        Ok(evidence)
     }
 
     fn apply(&self, editor: &mut Editor<'_>, found: &Match) -> Result<(), EditError> {

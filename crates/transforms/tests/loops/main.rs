@@ -337,6 +337,56 @@ fn peeled_and_unrolled_loops_give_the_same_results() {
     assert!(count >= 40, "{count}");
 }
 
+/// The iteration that is peeled and never runs may access what is not there.
+#[test]
+fn iterations_that_a_loop_never_has_are_peeled() {
+    let text = "sdfg p {
+  array a: f64[1]
+  for l: i = 0:1 {
+    state s {
+      access a
+      tasklet t () -> (y) { y = 1 }
+      t.y -> a: a[i]
+    }
+  }
+}";
+    let before = sdfg::text::parse("p.sdft", text).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let twice = LoopPeeling { count: 2 };
+    let mut after = before.clone();
+    let found = first_match(&before, &twice);
+    apply(&mut after, &twice, &found).unwrap_or_else(|error| panic!("{error}"));
+    assert!(sdfg::validate::validate(after.clone()).is_ok(), "{}", sdfg::text::print(&after));
+}
+
+/// Accesses in a strided range that provably has no values, as splits of tiles leave them, are no accesses out of bounds.
+#[test]
+fn strided_maps_without_values_are_valid() {
+    let text = |range: &str| {
+        format!(
+            "sdfg p {{
+  symbol N: i64
+  array a: f64[min(N, 5)]
+  state s {{
+    access a
+    map tiles [t = {range}] {{
+      map m [i = t:min(N, t + 64, 5)] {{
+        tasklet f () -> (y) {{ y = 1.0 }}
+        f.y -> m.a: a[i + 64]
+      }}
+      m.a -> tiles.a
+    }}
+    tiles.a -> a
+  }}
+}}"
+        )
+    };
+    let is_valid = |range: &str| {
+        let program = sdfg::text::parse("p.sdft", &text(range)).unwrap_or_else(|errors| panic!("{errors:?}"));
+        sdfg::validate::validate(program).is_ok()
+    };
+    assert!(is_valid("64:min(N, 5):64") && !is_valid("0:min(N, 5):64"));
+}
+
 /// Maps of loops become loops again, with the results of the start.
 #[test]
 fn maps_become_loops_again() {

@@ -2,7 +2,8 @@
 
 use super::support::{applies, difference, page_is_true, parsed, refuses, refuses_rightly};
 use sdfg_transforms::retarget::{Machine, retarget};
-use sdfg_transforms::rewrites::GpuTransform;
+use sdfg_transforms::rewrites::{GpuTransform, LocalStorage, MapSchedule, MapUnroll};
+use sdfg_transforms::{apply, places};
 
 #[test]
 fn the_page_is_true() {
@@ -104,4 +105,97 @@ fn kernels_are_not_made_in_scopes() {
     let inner = inner.iter().find(|found| found.paths(&parsed(&text))[0].to_string() == "p/s/n");
     let message = sdfg_transforms::apply(&mut kernel, &GpuTransform::default(), inner.expect("a match"));
     assert!(message.expect_err("a refusal").to_string().contains("is in a scope"));
+}
+
+/// Copies of all elements between the first and the last that a map reads: another map may write some of them meanwhile.
+#[test]
+fn copies_do_not_read_what_another_map_writes() {
+    let rows = |other: &str| {
+        format!(
+            "sdfg p {{
+  symbol N: i64
+  array A: f64[N + 2]
+  state s {{
+    access A
+    access X = A
+    map rest [i = 2:N + 2] {{
+      tasklet f (x, z) -> (y) {{ y = x - z }}
+      rest.A -> f.x: A[i]
+      rest.A -> f.z: A[0]
+      f.y -> rest.A: A[i]
+    }}
+    tasklet g () -> (y) {{ y = 3 }}
+    A -> rest.A
+    rest.A -> X
+    order A -> g
+    g.y -> X: A[{other}]
+  }}
+}}"
+        )
+    };
+    let refusal = refuses_rightly(&rows("1"), &GpuTransform::default());
+    assert!(refusal.contains("have no order, and may touch the same element"), "{refusal}");
+    // The write comes before the map.
+    let before =
+        rows("1").replace("order A -> g\n    g.y -> X", "access Y = A\n    order Y -> A\n    g.y -> Y");
+    applies(&before, &GpuTransform::default());
+}
+
+/// Another schedule, or no map, would leave code of the host over data of the device.
+#[test]
+fn kernels_keep_their_schedule() {
+    let kernel = applies(&program("i = 0:N, j = 0:N", PLAIN), &GpuTransform::default());
+    let refusal = refuses_rightly(&kernel, &MapSchedule::new("sequential"));
+    assert!(refusal.contains("brings its contents to a device"), "{refusal}");
+    let kernel = applies(
+        &program("i = 0:2, j = 0:1", PLAIN)
+            .replace("[N, N]", "[N + 2, N + 2]")
+            .replace("[N + 1, N]", "[N + 3, N + 2]"),
+        &GpuTransform::default(),
+    );
+    let refusal = refuses_rightly(&kernel, &MapUnroll::default());
+    assert!(refusal.contains("brings its contents to a device"), "{refusal}");
+}
+
+/// The editor refuses a kernel after copies of what it reads were made, since not all of the written elements are known. The
+/// edges that are put back stand in another order: a choice of the first container must not depend on it.
+#[test]
+fn a_refusal_changes_no_later_choice() {
+    let text = "sdfg p {
+  symbol N: i64
+  array A: f64[N, N]
+  array D: f64[N, N]
+  array B: f64[N * N]
+  state s {
+    access A
+    access D
+    access B
+    map m [i = 0:N] schedule(sequential) {
+      map n [j = 0:1] {
+        tasklet t (x, z) -> (y) { y = x + z }
+        n.A -> t.x: A[i, j]
+        n.D -> t.z: D[j, i]
+        t.y -> n.B: B[i * i]
+      }
+      m.A -> n.A
+      m.D -> n.D
+      n.B -> m.B
+    }
+    A -> m.A
+    D -> m.D
+    m.B -> B
+  }
+}";
+    let fresh = parsed(text);
+    let mut refused = fresh.clone();
+    let at_outer = places(&fresh, &GpuTransform::default()).remove(0);
+    let error = apply(&mut refused, &GpuTransform::default(), &at_outer).expect_err("a refusal").to_string();
+    assert!(error.contains("not known exactly"), "{error}");
+    let [chosen, other] = [fresh, refused].map(|mut program| {
+        let found = places(&program, &LocalStorage::default()).remove(0);
+        apply(&mut program, &LocalStorage::default(), &found).unwrap_or_else(|error| panic!("{error}"));
+        sdfg::text::print(&program)
+    });
+    assert_eq!(chosen, other);
+    assert!(chosen.contains("A_local0"), "{chosen}");
 }
