@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use sdfg::ir::Sdfg;
 use sdfg_library::{ExpandLibrary, transformations};
 use sdfg_transforms::rewrites::{
-    DiamondTiling, InlineSdfg, LocalStorage, LoopPeeling, MapDimShuffle, MapExpansion, MapSchedule, MapSplit,
-    MapTiling, Relayout, Size, StripMining,
+    BufferTiling, DiamondTiling, InlineSdfg, LocalStorage, LoopPeeling, MapDimShuffle, MapExpansion,
+    MapSchedule, MapSplit, MapTiling, Relayout, Size, Skewing, StripMining,
 };
-use sdfg_transforms::{Match, TransformError, Transformation, apply};
+use sdfg_transforms::{Match, Site, Tables, TransformError, Transformation, apply};
 
 /// How often each transformation was applied and refused, by name.
 pub type Applications = BTreeMap<&'static str, Outcomes>;
@@ -55,6 +55,7 @@ pub fn is_for_this_machine(transformation: &dyn Transformation) -> bool {
 pub fn variants() -> Vec<Box<dyn Transformation>> {
     let mut all = transformations().defaults();
     let sizes = |sizes: &[i64]| MapTiling::new(sizes.iter().map(|size| Size::from(*size)));
+    let blocks = |sizes: &[i64]| sizes.iter().map(|size| Size::from(*size)).collect::<Vec<_>>();
     all.extend([
         Box::new(sizes(&[2])) as Box<dyn Transformation>,
         Box::new(sizes(&[3, 2])),
@@ -66,7 +67,16 @@ pub fn variants() -> Vec<Box<dyn Transformation>> {
         Box::new(LoopPeeling { count: 2 }),
         Box::new(DiamondTiling { steps: 2, width: 20 }),
         Box::new(InlineSdfg { serialize: true }),
+        Box::new(BufferTiling::new([2])),
+        Box::new(BufferTiling::new([2, 3])),
+        Box::new(BufferTiling::new([0, 2])),
+        Box::new(Skewing { factor: 0 }),
+        Box::new(Skewing { factor: 2 }),
+        Box::new(Skewing { factor: -1 }),
         Box::new(Relayout { order: Vec::new(), padding: Size::from(1), blocks: Vec::new() }),
+        Box::new(Relayout { order: Vec::new(), padding: Size::from(0), blocks: blocks(&[2, 3]) }),
+        Box::new(Relayout { order: Vec::new(), padding: Size::from(1), blocks: blocks(&[0, 2]) }),
+        Box::new(Relayout { order: vec![0, 1], padding: Size::from(0), blocks: blocks(&[4]) }),
         Box::new(MapSplit { count: Size::from(2), dimension: 1 }),
         Box::new(StripMining { dimension: 1, size: Size::from(2) }),
         Box::new(ExpandLibrary::by("sequential")),
@@ -76,6 +86,22 @@ pub fn variants() -> Vec<Box<dyn Transformation>> {
         Box::new(MapSchedule::new("cpu_multicore")),
     ]);
     all
+}
+
+/// The places that a transformation does not refuse.
+pub fn passing(program: &Sdfg, transformation: &dyn Transformation, all: &[Match]) -> Vec<Match> {
+    let tables = Tables::new();
+    let passes = |found: &&Match| {
+        Site::of(program, found, &tables)
+            .is_some_and(|site| sdfg_transforms::checked(transformation, &site).is_ok())
+    };
+    all.iter().filter(passes).cloned().collect()
+}
+
+/// At most so many matches, evenly spread.
+pub fn spread(all: &[Match], most: usize) -> Vec<Match> {
+    let count = all.len().min(most);
+    (0..count).map(|at| all[at * all.len() / count].clone()).collect()
 }
 
 /// Applies a transformation, or tells why it refuses.

@@ -1,5 +1,5 @@
 //! Example programs of the SDFG compiler with their inputs, the demo, random programs that compare native
-//! code with the interpreter, the corpus runner, and surveys of graphs without expected outputs.
+//! code with the interpreter, programs under transformations, the corpus runner, and surveys of graphs without expected outputs.
 
 /// The program of the README is compiled and run as a test.
 #[cfg(doctest)]
@@ -13,5 +13,7 @@ pub mod demo;
 pub mod matrix_market;
 pub mod programs;
 pub mod random;
+pub mod rewritten;
+pub mod subjects;
 pub mod survey;
 pub mod trusted;

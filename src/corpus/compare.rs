@@ -77,8 +77,14 @@ fn parts_of(value: Value) -> Vec<f64> {
     }
 }
 
-/// The first difference between the arguments of two runs of a program beyond the rounding of reordered sums.
-pub(crate) fn first_difference(sdfg: &Sdfg, expected: &Arguments, found: &Arguments) -> Option<String> {
+/// The first difference between the arguments of two runs of a program beyond the rounding of reordered sums. The elements
+/// of streams may have any order, and with `in_any_order` those of all arguments.
+pub(crate) fn first_difference(
+    sdfg: &Sdfg,
+    expected: &Arguments,
+    found: &Arguments,
+    in_any_order: bool,
+) -> Option<String> {
     expected.tensors().find_map(|(name, expected)| {
         let (relative, absolute) = match expected.element().lane() {
             ScalarType::F16 => (2e-2, 1e-3),
@@ -88,7 +94,7 @@ pub(crate) fn first_difference(sdfg: &Sdfg, expected: &Arguments, found: &Argume
         let tolerance = Tolerance { relative, absolute, norm: relative };
         let is_stream = sdfg.find_container(name).is_some_and(|id| sdfg.container(id).is_stream());
         match found.get(name) {
-            Some(found) => compare(name, expected, found, tolerance, is_stream).err(),
+            Some(found) => compare(name, expected, found, tolerance, is_stream || in_any_order).err(),
             None => Some(format!("`{name}` is missing")),
         }
     })

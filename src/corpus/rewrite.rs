@@ -5,11 +5,13 @@ use std::path::Path;
 
 use sdfg::ir::{NodeKind, Sdfg};
 use sdfg_library::transformations;
-use sdfg_transforms::{Chain, Match, Site, Tables, Transformation, places, simplify};
+use sdfg_transforms::{Chain, Transformation, places, simplify};
 
 use super::run::{Engine, Loaded, checked, failed};
 use super::{Outcome, variant};
-use crate::applications::{Applications, attempt, counted, described, is_for_this_machine, variants};
+use crate::applications::{
+    Applications, attempt, counted, described, is_for_this_machine, passing, spread, variants,
+};
 
 /// Transformations of a graph before it runs.
 #[derive(Clone, Debug)]
@@ -208,22 +210,6 @@ impl Case<'_> {
         }
         Ok(())
     }
-}
-
-/// The places that a transformation does not refuse.
-fn passing(program: &Sdfg, transformation: &dyn Transformation, all: &[Match]) -> Vec<Match> {
-    let tables = Tables::new();
-    let passes = |found: &&Match| {
-        Site::of(program, found, &tables)
-            .is_some_and(|site| sdfg_transforms::checked(transformation, &site).is_ok())
-    };
-    all.iter().filter(passes).cloned().collect()
-}
-
-/// At most so many matches, evenly spread.
-fn spread(all: &[Match], most: usize) -> Vec<Match> {
-    let count = all.len().min(most);
-    (0..count).map(|at| all[at * all.len() / count].clone()).collect()
 }
 
 /// Runs a rewritten graph: in the interpreter, which checks each access, before native code.

@@ -172,7 +172,7 @@ fn in_all_orders(
 }
 
 /// The first container with other elements, and both of its tensors.
-pub(super) fn difference<'a>(
+pub(crate) fn difference<'a>(
     expected: &'a Arguments,
     found: &'a Arguments,
 ) -> Option<(&'a str, &'a Tensor, Option<&'a Tensor>)> {
@@ -294,7 +294,7 @@ fn run(program: &Validated, mut arguments: Arguments, order: Order) -> Result<(A
 }
 
 /// The program without reductions and library nodes, as native code wants it.
-pub(super) fn expanded(program: &Validated) -> Result<Validated, String> {
+pub(crate) fn expanded(program: &Validated) -> Result<Validated, String> {
     let expanded = sdfg_library::expand(program.sdfg(), &Operations).map_err(|error| error.to_string())?;
     validate(expanded).map_err(|rejected| {
         format!("the expanded program is rejected: {}", rejected.render(None, Style::Plain))

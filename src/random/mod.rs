@@ -15,7 +15,7 @@
 //! loops       loops at every level, for vectors of several widths
 //! vectors     maps of schedule `simd`
 //! reducible   programs with sums and products
-//! rewritable  programs with what transformations look for
+//! rewritable, repeated, seldom  programs with what transformations look for
 //! rewrites    transformations at every match, and random chains of them
 //! device      maps as kernels of a device
 //! ```
@@ -46,12 +46,14 @@ mod resolutions;
 mod rewritable;
 mod rewrites;
 mod rng;
+mod seldom;
 mod streams;
 mod tiles;
 mod transients;
 mod vectors;
 
 pub use check::{Effort, Failure, Outcome, check, check_orders, reduced};
+pub(crate) use check::{difference, expanded};
 pub use device::{check_on_device, check_on_device_by};
 pub use faulty::{Verdict, check_faulty};
 pub use features::{Features, features};
@@ -62,6 +64,6 @@ pub use loops::{
 };
 pub use operations::Operations;
 pub use races::{Race, check_race};
-pub use rewrites::{Runs, check_chain, check_every_match, check_simplify};
+pub use rewrites::{check_chain, check_every_match, check_simplify, transformed};
 pub use rng::Rng;
 pub use vectors::{check_vectors, vectors};

@@ -210,7 +210,8 @@ impl Examination<'_> {
                 self.fails(Stage::Run, format!("level {level}: {error}"));
                 continue;
             }
-            if let Some(difference) = corpus::first_difference(program.sdfg(), &fitting.after, &found) {
+            if let Some(difference) = corpus::first_difference(program.sdfg(), &fitting.after, &found, false)
+            {
                 self.fails(Stage::Run, format!("level {level} differs from the interpreter: {difference}"));
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! Each kernel runs in the interpreter, from the builder and from its text, and as native code. The formulas are loops over
 //! plain vectors, in the order of the C code. Conflict resolutions add in other orders, so results have a bound on
-//! their difference, relative to the largest element of the array.
+//! their difference, relative to the largest element of the array. Transformations of the kernels keep the results.
 #![expect(clippy::print_stdout, reason = "a failing test shows which kernel it ran, and how")]
 
 mod formulas;
@@ -16,7 +16,9 @@ use sdfg::validate::{Validated, validate};
 use sdfg_codegen::llvm::CompileOptions;
 use sdfg_codegen::load::Library;
 use sdfg_programs::programs::polybench::{KERNELS, Kernel, arguments};
-use sdfg_programs::trusted;
+use sdfg_programs::rewritten::Runs;
+use sdfg_programs::subjects::Subjects;
+use sdfg_programs::{applications, trusted};
 
 fn path(kernel: &Kernel) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("programs/polybench");
@@ -70,5 +72,41 @@ fn kernels_give_the_results_of_their_formulas() {
         trusted::run(&library.unwrap_or_else(|error| panic!("{error}")), &mut native, None)
             .unwrap_or_else(|error| panic!("{error}"));
         expected.compare(&given, &native);
+    }
+}
+
+/// Kernels that share the transformations of a test among them: a kernel is tested with every eighth one.
+const TURNS: usize = 8;
+
+/// A match of each transformation in some kernels, at small sizes: `cargo xtask random --on polybench --every-match` takes all
+/// matches in all kernels at the size MINI.
+#[test]
+fn transformations_keep_the_results_of_kernels() {
+    let mut names: Vec<&str> =
+        applications::variants().iter().map(|transformation| transformation.metadata().name).collect();
+    names.sort_unstable();
+    names.dedup();
+    let mut applied = 0;
+    for (number, kernel) in KERNELS.iter().enumerate() {
+        let case =
+            Subjects::SmallPolybench.case(number, number as u64).unwrap_or_else(|what| panic!("{what}"));
+        let is_wanted = |name: &str| {
+            names.iter().position(|other| *other == name).is_some_and(|at| at % TURNS == number % TURNS)
+        };
+        let runs = if number % TURNS == 0 { Runs::Compiled } else { Runs::Interpreted };
+        let counts = case.every_match(&is_wanted, Some(1), runs);
+        let counts = counts.unwrap_or_else(|what| panic!("{}: {what}", kernel.name));
+        applied += counts.values().map(|outcomes| outcomes.applied).sum::<u64>();
+    }
+    assert!(applied >= 60, "only {applied} applications");
+}
+
+#[test]
+fn simplification_keeps_the_results_of_kernels() {
+    for (number, kernel) in KERNELS.iter().enumerate() {
+        let case =
+            Subjects::SmallPolybench.case(number, number as u64).unwrap_or_else(|what| panic!("{what}"));
+        let runs = if number % 10 == 0 { Runs::Compiled } else { Runs::Interpreted };
+        case.simplified(runs).unwrap_or_else(|what| panic!("{}: {what}", kernel.name));
     }
 }

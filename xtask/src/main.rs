@@ -52,10 +52,12 @@ Commands:
                     Compare native code with the interpreter on random programs (default 2000); --loops compares loops and
                     maps on lanes at every level and for vectors of several widths; --target c compares C source, and
                     --target cuda CUDA source of maps as kernels, which run on threads of this processor
-  random --every-match [NAME] | --simplify | --chains LENGTH [--programs N] [--seed S] [--interpret]
-                    Transform random programs: at every match of each transformation or of one, simplified, or by chains;
-                    compare with the program before in the interpreter and as native code (--interpret: not native), and
-                    print the applications and refusals of each
+  random --every-match [NAME] | --simplify | --chains LENGTH [--on random|programs|polybench] [--programs N] [--seed S]
+         [--applications N] [--interpret]
+                    Transform random programs, the example programs or PolyBench's kernels: at every match of each
+                    transformation or of one, simplified, or by chains; compare with the program before in the interpreter
+                    and as native code (--interpret: not native), and print the applications and refusals of each.
+                    --applications goes on with random programs until each transformation was applied N times
   corpus [--dir D] [--target llvm|c|dace] [--table FILE] [NAME..]
                     Run DaCe's graphs in a folder in the interpreter and as native code and compare their outputs (default
                     folder $SDFG_CORPUS or ../shared/corpus); --table writes docs/dace-coverage.md;

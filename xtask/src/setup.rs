@@ -85,13 +85,15 @@ pub(crate) fn install_missing(packages: &[&str], is_there: impl Fn() -> bool) ->
     install(packages)
 }
 
-/// Packages that only some tests need: compilers for C source, C, Fortran and CMake for calls, a debugger, a BLAS.
-const TEST_PACKAGES: [&str; 9] = [
+/// Packages that only some tests need: compilers for C source, C, Fortran and CMake for calls, a debugger, a BLAS, and isl
+/// for the facts of transformations.
+const TEST_PACKAGES: [&str; 10] = [
     "clang-19",
     "cmake",
     "g++",
     "gdb",
     "gfortran",
+    "libisl23",
     "liblapacke-dev",
     "libomp-19-dev",
     "libopenblas-dev",

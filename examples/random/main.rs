@@ -10,8 +10,10 @@
 //! prints each failure with the smallest program that shows it, the number of programs that agree, and the
 //! number of programs with each feature. With `--every-match [NAME]`, `--simplify` or `--chains LENGTH`, programs
 //! are transformed and compared with the program before, in the interpreter and, unless `--interpret` is given,
-//! in native code. The exit status tells whether all agree.
+//! in native code (`rewritten`). The exit status tells whether all agree.
 #![expect(clippy::print_stdout, reason = "this is a command")]
+
+mod rewritten;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -20,24 +22,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use sdfg::dtype::ScalarType;
-use sdfg_programs::applications::Applications;
 use sdfg_programs::random::{
-    Effort, Failure, Features, Outcome, Race, Runs, Variants, Verdict, check, check_chain, check_every_match,
-    check_faulty, check_loops, check_on_device, check_race, check_random_loops, check_simplify,
-    check_vectors, reduced, reduced_loops, suite,
+    Effort, Failure, Features, Outcome, Race, Variants, Verdict, check, check_faulty, check_loops,
+    check_race, check_random_loops, check_vectors, reduced, reduced_loops, suite,
 };
+use sdfg_programs::rewritten::Runs;
+use sdfg_programs::subjects::Subjects;
+
+use rewritten::{Rewrites, Rewriting};
 
 /// After how many programs the command tells how far it is.
 const BATCH: u64 = 1000;
 
-/// The same for programs that are transformed, each in many ways.
-const SMALL_BATCH: u64 = 32;
-
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1).peekable();
-    let (mut programs, mut seed, mut faulty, mut loops) = (2000u64, 1u64, 0u64, 0u64);
+    let (mut programs, mut seed, mut faulty, mut loops) = (None, 1u64, 0u64, 0u64);
     let mut effort = Effort::Full;
-    let (mut rewrites, mut runs) = (None, Runs::Compiled);
+    let mut rewriting = Rewriting { on: None, runs: Runs::Compiled, applications: None };
+    let mut rewrites = None;
     while let Some(argument) = arguments.next() {
         if argument == "--every-match" {
             rewrites = Some(Rewrites::EveryMatch(arguments.next_if(|next| !next.starts_with("--"))));
@@ -48,7 +50,7 @@ fn main() -> ExitCode {
             continue;
         }
         if argument == "--interpret" {
-            runs = Runs::Interpreted;
+            rewriting.runs = Runs::Interpreted;
             continue;
         }
         if argument == "--target" {
@@ -63,19 +65,30 @@ fn main() -> ExitCode {
             };
             continue;
         }
+        if argument == "--on" {
+            rewriting.on = match arguments.next().as_deref() {
+                Some("random") => None,
+                Some("programs") => Some(Subjects::Programs),
+                Some("polybench") => Some(Subjects::Polybench),
+                _ => return usage(),
+            };
+            continue;
+        }
         let value = arguments.next().and_then(|value| value.parse().ok());
         match (argument.as_str(), value) {
-            ("--programs", Some(value)) => programs = value,
+            ("--programs", Some(value)) => programs = Some(value),
             ("--seed", Some(value)) => seed = value,
             ("--faulty", Some(value)) => faulty = value,
             ("--loops", Some(value)) => loops = value,
             ("--chains", Some(value)) => rewrites = Some(Rewrites::Chains(value as usize)),
+            ("--applications", Some(value)) => rewriting.applications = Some(value),
             _ => return usage(),
         }
     }
     if let Some(rewrites) = rewrites {
-        return rewritten(seed..seed + programs, &rewrites, runs);
+        return rewriting.run(seed, programs, &rewrites);
     }
+    let programs = programs.unwrap_or(2000);
     let failed_loops = if loops > 0 { all_loops(seed..seed + loops) } else { 0 };
     let mut counts = Counts::default();
     // Trivial programs show nothing: others take their place.
@@ -93,64 +106,9 @@ fn main() -> ExitCode {
 
 fn usage() -> ExitCode {
     println!(
-        "usage: random [--target llvm|c|cuda] [--programs N] [--seed S] [--faulty N] [--loops N] [--every-match [NAME] | --simplify | --chains LENGTH] [--interpret]"
+        "usage: random [--target llvm|c|cuda] [--programs N] [--seed S] [--faulty N] [--loops N] [--every-match [NAME] [--applications N] | --simplify | --chains LENGTH] [--on random|programs|polybench] [--interpret]"
     );
     ExitCode::from(2)
-}
-
-/// Transformations to apply to the programs.
-enum Rewrites {
-    /// Each at every match; with a name, that one alone.
-    EveryMatch(Option<String>),
-    /// Simplification.
-    Simplify,
-    /// Random chains of so many steps.
-    Chains(usize),
-    /// Maps become kernels, in CUDA source.
-    OnDevice,
-}
-
-/// Transforms the programs of some seeds, and compares results in the interpreter and in native code. Prints a line for each
-/// program, and the totals.
-fn rewritten(seeds: Range<u64>, rewrites: &Rewrites, runs: Runs) -> ExitCode {
-    let mut totals = Applications::new();
-    let (mut passed, mut failed) = (0u64, 0u64);
-    let mut next = seeds.start;
-    while next < seeds.end {
-        let end = seeds.end.min(next + SMALL_BATCH);
-        let outcomes = of_all(next..end, |seed| match rewrites {
-            Rewrites::EveryMatch(only) => check_every_match(seed, only.as_deref(), runs),
-            Rewrites::Simplify => check_simplify(seed, runs),
-            Rewrites::Chains(length) => check_chain(seed, *length, runs),
-            Rewrites::OnDevice => check_on_device(seed),
-        });
-        for (seed, outcome) in (next..end).zip(outcomes) {
-            match outcome {
-                Ok(counts) => {
-                    passed += 1;
-                    let applied: u64 = counts.values().map(|outcomes| outcomes.applied).sum();
-                    println!("seed {seed}: passed, {applied} applications");
-                    for (name, outcomes) in counts {
-                        totals.entry(name).or_default().add(outcomes);
-                    }
-                }
-                Err(failure) => {
-                    failed += 1;
-                    println!("seed {seed}: failed\n{failure}\n");
-                }
-            }
-        }
-        next = end;
-    }
-    println!("{:28} {:>9} {:>9}", "transformation", "applied", "refused");
-    for (name, outcomes) in &totals {
-        println!("{name:28} {:>9} {:>9}", outcomes.applied, outcomes.refused.values().sum::<u64>());
-        if totals.len() == 1 {
-            outcomes.refused.iter().for_each(|(reason, count)| println!("{:28} {count:>19} {reason}", ""));
-        }
-    }
-    println!("passed {passed}, refused 0, failed {failed}");
-    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Outcomes of the programs.

@@ -1,0 +1,300 @@
+//! Programs under transformations: each at its matches, simplification, and random chains. The interpreter, and on request
+//! native code, compare the results with those before.
+
+use std::num::NonZeroU32;
+
+use sdfg::diagnostic::Style;
+use sdfg::interpret::{Arguments, Interpreter, Options, Order};
+use sdfg::ir::Sdfg;
+use sdfg::validate::{Validated, validate};
+use sdfg_codegen::llvm::{self, CompileOptions, OptLevel};
+use sdfg_codegen::lower::lower;
+use sdfg_library::transformations;
+use sdfg_transforms::{Chain, Match, Pipeline, Soundness, TransformError, Transformation, places, simplify};
+
+use crate::applications::{
+    Applications, attempt, counted, described, is_for_this_machine, passing, refused_for_a_reason, spread,
+    variants,
+};
+use crate::corpus::first_difference;
+use crate::random::{Operations, Rng, difference, expanded};
+use crate::trusted;
+
+/// Steps that a rewritten program may take, as a multiple of those of the program before.
+const MORE_STEPS: u64 = 20;
+
+/// Ways to run rewritten programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Runs {
+    /// The interpreter.
+    Interpreted,
+    /// The interpreter, and native code of the programs with all applications of a transformation, or of a chain.
+    Compiled,
+}
+
+/// Results that count as equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Equality {
+    /// The same bits.
+    Bits,
+    /// The same up to the rounding of sums in another order.
+    UpToRounding,
+    /// The same elements up to rounding, in any order, as programs write that collect what they find.
+    InAnyOrder,
+}
+
+/// A program with arguments and the results of running it.
+#[derive(Debug)]
+pub struct Case {
+    pub(crate) program: Sdfg,
+    pub(crate) arguments: Arguments,
+    pub(crate) expected: Arguments,
+    /// Steps that the interpreter may take.
+    limit: u64,
+    /// Chooses a random order and a level of optimisation.
+    seed: u64,
+    /// Equality of results of the program itself in different orders.
+    ///
+    /// Where all arithmetic is exact, transformations that may change rounding keep the bits, too.
+    equality: Equality,
+    is_exact: bool,
+}
+
+/// Random orders in which a program runs, to find the equality of its results.
+const ORDERS: u64 = 3;
+
+impl Case {
+    /// Runs a program whose arithmetic is exact, or not.
+    ///
+    /// # Errors
+    /// The trap of the interpreter.
+    pub fn of(program: &Validated, arguments: Arguments, is_exact: bool, seed: u64) -> Result<Self, String> {
+        let mut case = Case {
+            program: program.sdfg().clone(),
+            expected: arguments.clone(),
+            arguments,
+            limit: u64::MAX,
+            seed,
+            equality: Equality::Bits,
+            is_exact,
+        };
+        let (expected, steps) = case.interpret(program, Order::Fixed)?;
+        case.expected = expected;
+        case.limit = steps.saturating_mul(MORE_STEPS).saturating_add(100_000);
+        for order in (0..ORDERS).filter(|_| !is_exact) {
+            let (other, _) = case.interpret(program, Order::Random(seed.wrapping_add(order)))?;
+            let fits = |equality: &Equality| case.equal(&other, *equality).is_ok();
+            let all = [Equality::Bits, Equality::UpToRounding, Equality::InAnyOrder];
+            let found = all.into_iter().find(fits).unwrap_or(Equality::InAnyOrder);
+            case.equality = case.equality.max(found);
+        }
+        Ok(case)
+    }
+
+    /// Applies every transformation that is wanted at its matches, and compares the results with those before: at every match,
+    /// or at `most` that it does not refuse. Native code runs the program with all applications of a transformation, one after
+    /// the other.
+    ///
+    /// # Errors
+    /// If a rewritten program is not valid, traps or gives other results.
+    pub fn every_match(
+        &self,
+        wanted: &dyn Fn(&str) -> bool,
+        most: Option<usize>,
+        runs: Runs,
+    ) -> Result<Applications, String> {
+        let mut counts = Applications::new();
+        for transformation in variants() {
+            if wanted(transformation.metadata().name) {
+                self.matches_of(transformation.as_ref(), most, runs, &mut counts)?;
+            }
+        }
+        Ok(counts)
+    }
+
+    /// One transformation at its matches.
+    fn matches_of(
+        &self,
+        transformation: &dyn Transformation,
+        most: Option<usize>,
+        runs: Runs,
+        counts: &mut Applications,
+    ) -> Result<(), String> {
+        let name = transformation.metadata().name;
+        let mut before = self.program.clone();
+        if name == "RaiseLoops" {
+            // It looks for what lowering makes.
+            sdfg::control::lower(&mut before);
+        }
+        let mut chosen: Vec<Match> = places(&before, transformation);
+        let outcomes = counts.entry(name).or_default();
+        if let Some(most) = most {
+            let passing = passing(&before, transformation, &chosen);
+            (passing.len()..chosen.len()).for_each(|_| outcomes.note(Err(String::new())));
+            chosen = spread(&passing, most);
+        }
+        let mut all = before.clone();
+        let mut is_changed = false;
+        for found in chosen {
+            let at = || described(&before, transformation, &found);
+            let mut program = before.clone();
+            let applied = attempt(&mut program, transformation, &found)?;
+            let is_applied = applied.is_ok();
+            outcomes.note(applied);
+            if is_applied {
+                self.compare(&program, transformation.metadata().soundness)
+                    .map_err(|what| format!("after {}: {what}", at()))?;
+                is_changed |= attempt(&mut all, transformation, &found)?.is_ok();
+            }
+        }
+        if is_changed && is_for_this_machine(transformation) {
+            let parameters = transformation.parameters();
+            self.compare_by(&all, transformation.metadata().soundness, runs)
+                .map_err(|what| format!("after every {name} {parameters}: {what}"))?;
+        }
+        Ok(())
+    }
+
+    /// Simplifies the program and compares the results with those before.
+    ///
+    /// # Errors
+    /// If the simplified program is not valid, traps or gives other results.
+    pub fn simplified(&self, runs: Runs) -> Result<Applications, String> {
+        let mut program = self.program.clone();
+        let counts = simplify(&mut program, &transformations(), None);
+        self.compare_by(&program, Soundness::Always, runs)
+            .map_err(|what| format!("after simplification: {what}"))?;
+        Ok(counted(counts))
+    }
+
+    /// Applies a random chain of at most `length` transformations, compares the results after each, and replays the chain from
+    /// its file on the first program.
+    ///
+    /// # Errors
+    /// If a rewritten program is not valid, traps or gives other results, or if the replay gives another program.
+    pub fn chain(&self, length: usize, rng: &mut Rng, runs: Runs) -> Result<Applications, String> {
+        let mut counts = Applications::new();
+        let mut pipeline = Pipeline::on(self.program.clone());
+        let variants = variants();
+        let mut soundness = Soundness::Always;
+        // Most choices have no match, or are refused.
+        for _ in 0..4 * length {
+            if pipeline.applications().count() == length {
+                break;
+            }
+            let chosen = variants[rng.below(variants.len())].as_ref();
+            let all = places(pipeline.program(), chosen);
+            if all.is_empty() {
+                continue;
+            }
+            let found = all[rng.below(all.len())].clone();
+            let name = chosen.metadata().name;
+            match pipeline.apply_at(chosen, &found) {
+                Ok(_) => counts.entry(name).or_default().note(Ok(())),
+                Err(TransformError::Refused { refusal, .. }) => {
+                    let reason = refused_for_a_reason(name, &refusal.to_string())?;
+                    counts.entry(name).or_default().note(Err(reason));
+                    continue;
+                }
+                Err(error) => return Err(error.to_string()),
+            }
+            soundness = soundness.max(chosen.metadata().soundness);
+            let steps = || pipeline.chain().lines().join("; ");
+            self.compare(pipeline.program(), soundness)
+                .map_err(|what| format!("after {}: {what}", steps()))?;
+        }
+        let chain = pipeline.chain();
+        let lines = || chain.lines().join("; ");
+        if pipeline.applications().all(|applied| applied.name != "GPUTransform") {
+            self.compare_by(pipeline.program(), soundness, runs)
+                .map_err(|what| format!("after {}: {what}", lines()))?;
+        }
+        let json = chain.to_json().map_err(|error| error.to_string())?;
+        let read = Chain::from_json(&json).map_err(|error| error.to_string())?;
+        let replayed = read.replay(self.program.clone(), &transformations());
+        let replayed = replayed.map_err(|error| format!("replay of {}: {error}", lines()))?;
+        if sdfg::text::print(replayed.program()) != sdfg::text::print(pipeline.program()) {
+            return Err(format!("the replay of {} gives another program", lines()));
+        }
+        Ok(counts)
+    }
+
+    /// As [`compare`](Case::compare), and in native code if asked for.
+    fn compare_by(&self, program: &Sdfg, soundness: Soundness, runs: Runs) -> Result<(), String> {
+        self.compare(program, soundness)?;
+        match runs {
+            Runs::Interpreted => Ok(()),
+            Runs::Compiled => {
+                self.compare_native(program).map_err(|what| format!("{what}\n{}", sdfg::text::print(program)))
+            }
+        }
+    }
+
+    /// Compiles and runs a rewritten program that the interpreter has run.
+    fn compare_native(&self, program: &Sdfg) -> Result<(), String> {
+        let program = validate(program.clone()).map_err(|rejected| rejected.to_string())?;
+        let level = OptLevel::ALL[(self.seed / 8 % OptLevel::ALL.len() as u64) as usize];
+        let options = CompileOptions { level, parallel_threshold: 0, ..CompileOptions::default() };
+        let plan = lower(&expanded(&program)?, &options.target(), &options.lowering())
+            .map_err(|error| format!("not lowered: {error}"))?;
+        let object = llvm::compile(&plan, &options).map_err(|error| format!("not compiled: {error}"))?;
+        let library = trusted::load(&object).map_err(|error| format!("not loaded: {error}"))?;
+        let mut found = self.arguments.clone();
+        let run = trusted::run(&library, &mut found, NonZeroU32::new(2));
+        run.map_err(|error| format!("native, level {level}: {error}"))?;
+        self.equal(&found, self.allowed(Soundness::ChangesRounding))
+            .map_err(|what| format!("in native code, level {level}: {what}"))
+    }
+
+    /// Runs a rewritten program, in the fixed order and in a random one.
+    pub(crate) fn compare(&self, program: &Sdfg, soundness: Soundness) -> Result<(), String> {
+        let text = || format!("\n{}", sdfg::text::print(program));
+        let program = validate(program.clone())
+            .map_err(|rejected| format!("rejected: {}{}", rejected.render(None, Style::Plain), text()))?;
+        let equality = self.allowed(soundness);
+        for order in [Order::Fixed, Order::Random(self.seed)] {
+            let (found, _) =
+                self.interpret(&program, order).map_err(|error| format!("{order:?}: {error}{}", text()))?;
+            self.equal(&found, equality).map_err(|what| format!("in {order:?}: {what}{}", text()))?;
+        }
+        Ok(())
+    }
+
+    /// Differences that a rewrite may make.
+    fn allowed(&self, soundness: Soundness) -> Equality {
+        if self.is_exact || soundness == Soundness::Always {
+            self.equality
+        } else {
+            self.equality.max(Equality::UpToRounding)
+        }
+    }
+
+    /// Whether results are those of the program before.
+    fn equal(&self, found: &Arguments, equality: Equality) -> Result<(), String> {
+        let different = match equality {
+            Equality::UpToRounding => first_difference(&self.program, &self.expected, found, false),
+            Equality::InAnyOrder => first_difference(&self.program, &self.expected, found, true),
+            Equality::Bits => difference(&self.expected, found)
+                .map(|(name, tensor, other)| format!("`{name}` differs: {tensor:?} and {other:?}")),
+        };
+        different.map_or(Ok(()), Err)
+    }
+
+    /// Results of the interpreter, and the number of its steps.
+    fn interpret(&self, program: &Validated, order: Order) -> Result<(Arguments, u64), String> {
+        let mut arguments = self.arguments.clone();
+        let mut interpreter =
+            Interpreter::new(program).map_err(|error| format!("not interpreted: {error}"))?;
+        let externals = trusted::externals();
+        let options = Options {
+            order,
+            step_limit: Some(self.limit),
+            libraries: Some(&Operations),
+            externals: Some(&externals),
+            ..Options::default()
+        };
+        let report = interpreter.run(&mut arguments, &options);
+        let report = report.map_err(|error| format!("interpreter: {error}"))?;
+        Ok((arguments, report.steps))
+    }
+}
