@@ -41,7 +41,7 @@ fn folder(factor: f64) -> (TempDir, PathBuf) {
     let graph = sdfg_dace::write(&program, sdfg_dace::Form::Plain).unwrap_or_else(|error| panic!("{error}"));
     let values = [1.0, -2.0, 3.5];
     let results: Vec<f64> = values.iter().map(|value| factor * value).collect();
-    let meta = r#"{"symbols": {"N": 3}, "args": [
+    let meta = r#"{"symbols": {"N": 3}, "tolerance": {"rtol": 1e-9, "atol": 1e-12, "norm_error": 0}, "args": [
         {"name": "A", "shape": [3], "input": "A.npy"},
         {"name": "B", "shape": [3], "expected": "B.npy"}
     ]}"#;
