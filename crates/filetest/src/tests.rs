@@ -126,5 +126,5 @@ fn commands_about_code_need_a_back_end() {
     expect_failures(&with("agree every_level N=3"), Some("no code generation"));
     expect_failures(&with("agree checked N=3"), Some("takes `every_level`"));
     expect_failures(&with("sanitize thread N=3"), Some("`-> PART`"));
-    expect_failures(&with("plan fast"), Some("neither"));
+    expect_failures(&with("plan fast"), Some("is none of"));
 }

@@ -145,9 +145,15 @@ fn a_session_of_steps_becomes_a_chain() {
     let recorded = bench.run_with(&record, steps, &[]);
     recorded.prints(&[]);
     let told: Vec<&str> = recorded.stderr.lines().collect();
-    let begins = ["1. MapFusion at p/s/add", "2. MapTiling ", "2. MapTiling ", "3. simplify fuel=3"];
+    let begins = [
+        "1. MapFusion at p/s/add",
+        "2. MapTiling ",
+        "2. MapTiling ",
+        "3. simplify fuel=3",
+        "  TaskletFusion 1",
+    ];
     assert!(
-        told.len() == 4 && told.iter().zip(begins).all(|(line, part)| line.starts_with(part)),
+        told.len() == begins.len() && told.iter().zip(begins).all(|(line, part)| line.starts_with(part)),
         "{told:#?}"
     );
     assert!(told[1].contains("[4]") && told[2].contains("[8]"), "{told:#?}");
