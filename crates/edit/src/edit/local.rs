@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use sdfg_graph::analysis::symbols::{bound_symbols, scope_parameters};
-use sdfg_graph::analysis::{is_leaf, leaf_edges, memlet_path};
+use sdfg_graph::analysis::{is_leaf, leaf_edges, memlet_path, symbol_facts_at};
 use sdfg_graph::ir::{
     Access, AccessedPart, Container, ContainerId, ContainerKind, Edge, EdgeId, Flow, Layout, Memlet, Node,
     NodeId, NodeKind, Sdfg, State, StateId, Storage, Volume,
 };
 use sdfg_graph::workspace::Sizes;
-use sdfg_language::subset::Range;
+use sdfg_language::subset::{Range, Subset};
 use sdfg_language::symbolic::{Atom, Expr, Symbol};
 
 use super::editor::Editor;
@@ -67,7 +67,8 @@ impl Editor<'_> {
                 }
             };
             let may_be_more = reads && cover == Cover::MoreIsDefined;
-            check_exact(editor.sdfg(), graph, edge, &access, may_be_more || exact)?;
+            let is_exact = exact || may_be_more && exists(editor.sdfg(), state, &access);
+            check_exact(editor.sdfg(), graph, edge, &access, is_exact)?;
             let around = editor.enclosing_edge(state, edge);
             let layout = Hull::of(editor.sdfg(), editor.graph(state), &around, &access)?;
             let kind = match layout.shape.is_empty() {
@@ -163,6 +164,12 @@ impl Editor<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether all elements of an access are proved to lie in its container: a hull of what is accessed may go beyond it.
+fn exists(sdfg: &Sdfg, state: StateId, access: &Access) -> bool {
+    let whole = Subset::full(sdfg.container(access.container).shape());
+    whole.covers(access.subset(), &symbol_facts_at(sdfg, state, None)).is_proved()
 }
 
 /// Refuses an edge through which fewer elements may pass than its subset has.

@@ -376,6 +376,26 @@ fn a_local_copy_counts_from_its_first_element() {
     assert!(program.is_valid(), "{}", program.text());
 }
 
+/// The hull of `A[i]` and `A[i + 2]` has two elements more than a range without iterations.
+#[test]
+fn a_local_copy_stays_in_its_container() {
+    let program = |range: &str| {
+        Program::new(&format!(
+            "sdfg p {{\n  symbol K: i64\n  symbol N: i64\n  array A: f64[N]\n  array B: f64[N]\n\n  state s {{\n    access A\n    access B\n    \
+             map m [i = 0:{range}] {{\n      tasklet t (x, z) -> (y) {{ y = x + z }}\n      m.A -> t.x: A[i]\n      m.A -> t.z: A[i + 2]\n      \
+             t.y -> m.B: B[i]\n    }}\n    A -> m.A\n    m.B -> B\n  }}\n}}\n"
+        ))
+    };
+    for (range, is_known) in [("N - 2", true), ("K", false)] {
+        let mut program = program(range);
+        let (state, edge) = (program.state, program.edge("A", "m.IN_A"));
+        let copied =
+            program.edit(|e| e.add_local_copy(state, edge, "near", Storage::Default, Cover::MoreIsDefined));
+        assert_eq!(copied.is_ok(), is_known, "{range}: {copied:?}");
+        assert!(is_known || matches!(copied, Err(EditError::Inexact { .. })), "{copied:?}");
+    }
+}
+
 #[test]
 fn what_cannot_be_copied_is_not() {
     let mut program = Program::new(&STENCIL.replace(": C[i]", ": C[i] atmost(1)"));
