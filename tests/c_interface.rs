@@ -214,6 +214,43 @@ fn streams_of_the_caller() {
     c_program(&sdfg::validate::validate(program).expect("it is valid"), "queues");
 }
 
+/// Moves what is in each of `P` queues and in the two queues beside it to one queue, behind its number.
+const MERGING: &str = "\
+sdfg merging {
+  symbol P: i64
+  stream In: i32[P, 2]
+  stream Out: i32[P]
+  stream Beside: i32[P + 1]
+  state s {
+    access In
+    access Out
+    access Beside
+    map all [p = 0:P] schedule(sequential) {
+      tasklet merge (a, b, c) -> (o) {
+        o = i32(p)
+        o = a
+        o = b
+        o = c
+      }
+      all.In -> merge.a: In[p, 0]
+      all.In -> merge.b: In[p, 1]
+      all.Beside -> merge.c: Beside[p + 1]
+      merge.o -> all.Out: Out[p] volume(4)
+    }
+    In -> all.In
+    Beside -> all.Beside
+    all.Out -> Out
+  }
+}
+";
+
+/// The caller passes an array of streams as an array of queues.
+#[test]
+fn arrays_of_streams_of_the_caller() {
+    let program = sdfg::text::parse("merging.sdft", MERGING).expect("it is a program");
+    c_program(&sdfg::validate::validate(program).expect("it is valid"), "queue_arrays");
+}
+
 /// Calls a function for each element, then another one with the last element and all of them.
 const CALLS: &str = "\
 sdfg calls {

@@ -14,6 +14,7 @@ from .argument import Array, Scalar
 from .callback import Callback, Run
 from .field import takes_fields, unpacked
 from .front_end import FrontEnd
+from .stream import Passed, Stream
 from .structure import flattened
 
 # The version of the description that this package reads.
@@ -64,6 +65,7 @@ class Program:
         self._callbacks = [Callback(each, len(arguments) + at) for at, each in enumerate(callbacks)]
         self._takes_fields = takes_fields(self._arguments)
         self._arrays = [argument for argument in arguments if isinstance(argument, Array)]
+        self._streams = [argument for argument in arguments if isinstance(argument, Stream)]
         self._scalars = [argument for argument in arguments if isinstance(argument, Scalar) and not argument.is_symbol]
         self._symbols = [argument for argument in arguments if isinstance(argument, Scalar) and argument.is_symbol]
         #: Symbols that nothing but distances between elements needs: where there are no elements, they may be anything.
@@ -94,6 +96,7 @@ class Program:
         """Runs the program; the result is what it returns, in `__return` containers of its own.
 
         Arrays are NumPy arrays, which the program reads and writes where they are; numbers and symbols are Python's or NumPy's numbers.
+        A queue of a stream is a list or a `collections.deque`, which holds its elements at the end of the run.
         Symbols that are extents of arrays follow from these. A structure of a DaCe program is passed as one value or by its members. Programs
         of GT4Py take its fields. A program that was a function with `@dace.program` also takes arguments by position, and takes the values of
         its closure itself.
@@ -104,7 +107,8 @@ class Program:
             arguments = unpacked(arguments, self._arguments)
         if not arguments.keys() <= self._arguments.keys():
             arguments = self._without_fixed(flattened(arguments, self._arguments))
-        symbols = self._bind(arguments)
+        queues = {stream.name: stream.queues(arguments[stream.name]) for stream in self._streams if stream.name in arguments}
+        symbols = self._bind(arguments, queues)
         for array in self._results:
             if array.name not in arguments:
                 arguments[array.name] = array.allocate(symbols)
@@ -112,8 +116,13 @@ class Program:
             instance = self._idle.pop()
         except IndexError:
             instance = self._new_instance()
+        passed_streams = Passed()
         try:
             self._pass(instance, arguments, symbols)
+            for stream in self._streams:
+                extents, listed = queues[stream.name]
+                stream.check_sizes(extents, symbols)
+                instance.pointers[stream.index] = passed_streams.add(stream, listed)
             if functions:
                 run = Run(self._stop, instance.handle)
                 # They live as long as the run.
@@ -125,7 +134,9 @@ class Program:
                 raise run.error
             if status:
                 raise self._failure(status, self._error(instance.handle))
+            passed_streams.hand_back()
         finally:
+            passed_streams.free()
             self._idle.append(instance)
         results = tuple(array.result(arguments[array.name]) for array in self._results)
         return results if len(results) > 1 else results[0] if results else None
@@ -140,13 +151,13 @@ class Program:
             functions[callback.name] = arguments.pop(callback.name)
         return functions
 
-    def _bind(self, arguments):
+    def _bind(self, arguments, queues):
         """Values of all symbols, once what can be checked without them is checked."""
         symbols = {}
         for symbol in self._symbols:
             if symbol.name in arguments:
                 symbols[symbol.name] = symbol.integer(arguments[symbol.name])
-        missing = [scalar for scalar in self._scalars if scalar.name not in arguments]
+        missing = [each for each in [*self._scalars, *self._streams] if each.name not in arguments]
         for array in self._arrays:
             if array.name not in arguments:
                 if array not in self._results:
@@ -160,10 +171,16 @@ class Program:
                 extent = value.shape[dimension]
                 if symbols.setdefault(symbol, extent) != extent:
                     raise ValueError(self._inconsistent(symbol, arguments, array))
+        for stream in self._streams:
+            for dimension, symbol in stream.bound if stream.name in queues else ():
+                extents = queues[stream.name][0]
+                # Where there are no rows, nothing tells the extents of the others.
+                if 0 not in extents[:dimension]:
+                    symbols.setdefault(symbol, extents[dimension])
         if len(symbols) < len(self._symbols):
             self._bind_others(arguments, symbols)
             # Those that follow from an array that is missing are not asked for.
-            follow = {symbol for array in missing if isinstance(array, Array) for _, symbol in array.bound}
+            follow = {symbol for array in missing if isinstance(array, (Array, Stream)) for _, symbol in array.bound}
             missing += [symbol for symbol in self._symbols if symbol.name not in follow | symbols.keys()]
         if missing:
             names = "; ".join(map(str, missing))
@@ -280,7 +297,7 @@ def _only_in_strides(arguments):
 
 def _argument(description, index):
     if description["kind"] == "queue":
-        raise TypeError(f"argument {description['name']} is a stream, which Python cannot pass: give the program an array instead")
+        return Stream(description, index)
     is_number = description["kind"] == "symbol" or description["access"] == "read" and "lanes" not in description
     return Scalar(description, index) if is_number and description["kind"] != "array" else Array(description, index)
 

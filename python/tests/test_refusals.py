@@ -22,10 +22,6 @@ class Refusals(unittest.TestCase):
         given = {"a": 1.0, "x": numpy.zeros(4), "y": numpy.zeros(4), **other}
         self.refused(error, message, AXPY, **{name: value for name, value in given.items() if value is not Ellipsis})
 
-    def test_streams(self):
-        with self.assertRaisesRegex(TypeError, "argument S is a stream, which Python cannot pass"):
-            compiled("sdfg p {\n  stream S: f64\n  state s { access S }\n}")
-
     def test_names(self):
         self.axpy(TypeError, "no argument z. It takes: axpy.a: float64, x: float64.N., y: float64.N., N.", z=1)
         self.axpy(TypeError, "without a: float64; x: float64.N.. It", a=..., x=...)

@@ -1,7 +1,7 @@
 //! Comparison of an output with the expected output.
 
 use sdfg::dtype::ScalarType;
-use sdfg::interpret::Arguments;
+use sdfg::interpret::{Arguments, stream_of};
 use sdfg::ir::Sdfg;
 use sdfg::tensor::Tensor;
 use sdfg::value::Value;
@@ -92,7 +92,8 @@ pub(crate) fn first_difference(
             _ => (1e-9, 1e-12),
         };
         let tolerance = Tolerance { relative, absolute, norm: relative };
-        let is_stream = sdfg.find_container(name).is_some_and(|id| sdfg.container(id).is_stream());
+        let container = sdfg.find_container(stream_of(name).unwrap_or(name));
+        let is_stream = container.is_some_and(|id| sdfg.container(id).is_stream());
         match found.get(name) {
             Some(found) => compare(name, expected, found, tolerance, is_stream || in_any_order).err(),
             None => Some(format!("`{name}` is missing")),

@@ -51,7 +51,9 @@ fn of_container(container: &Container, found: &mut Features) {
     found.extend(match &container.kind {
         ContainerKind::Scalar => None,
         ContainerKind::Array(layout) => (!layout.is_packed()).then_some("layout of its own"),
-        ContainerKind::Stream { .. } if container.is_argument() => Some("stream of the caller"),
+        ContainerKind::Stream { shape, .. } if container.is_argument() => {
+            Some(if shape.is_empty() { "stream of the caller" } else { "array of streams of the caller" })
+        }
         ContainerKind::Stream { capacity: Some(_), .. } => Some("bounded stream"),
         ContainerKind::Stream { capacity: None, shape } if shape.is_empty() => Some("stream"),
         ContainerKind::Stream { .. } => Some("array of streams"),

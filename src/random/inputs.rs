@@ -1,7 +1,7 @@
 //! Inputs of random programs.
 
 use sdfg::dtype::{ScalarKind, ScalarType};
-use sdfg::interpret::Arguments;
+use sdfg::interpret::{Arguments, tensors_of};
 use sdfg::ir::Sdfg;
 use sdfg::symbolic::Expr;
 use sdfg::tasklet::arith::cast;
@@ -41,21 +41,19 @@ pub fn inputs(sdfg: &Sdfg, sizes: Sizes, rng: &mut Rng) -> Arguments {
     }
     for (_, container) in sdfg.arguments() {
         let extent = |extent: &Expr| sizes.value(extent).unwrap_or(0);
-        let shape: Vec<i64> = if container.is_stream() {
-            vec![rng.below(6) as i64]
-        } else {
-            container.shape().iter().map(extent).collect()
-        };
-        let count = shape.iter().product::<i64>().max(0);
-        let mut bytes = Vec::new();
-        for _ in 0..count {
-            for _ in 0..container.element.lanes() {
-                let lane = container.element.lane();
-                bytes.extend_from_slice(&element(rng, lane).to_bytes()[..lane.size()]);
+        let extents = container.shape().iter().map(extent).collect();
+        for (name, shape) in tensors_of(container, extents, || rng.below(6) as i64) {
+            let count = shape.iter().product::<i64>().max(0);
+            let mut bytes = Vec::new();
+            for _ in 0..count {
+                for _ in 0..container.element.lanes() {
+                    let lane = container.element.lane();
+                    bytes.extend_from_slice(&element(rng, lane).to_bytes()[..lane.size()]);
+                }
             }
-        }
-        if let Ok(tensor) = Tensor::from_bytes(container.element, shape, bytes) {
-            arguments.set(&container.name, tensor);
+            if let Ok(tensor) = Tensor::from_bytes(container.element, shape, bytes) {
+                arguments.set(name, tensor);
+            }
         }
     }
     arguments

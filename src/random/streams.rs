@@ -116,7 +116,8 @@ impl Generator {
         let (fill, rest) = (self.label("s"), self.label("s"));
         let (first, second) = (self.label("queue"), self.label("queue"));
         let ty = self.others;
-        self.declare(&format!("transient stream {first}: {ty}[2]"));
+        let lives = if self.rng.chance(30) { "" } else { "transient " };
+        self.declare(&format!("{lives}stream {first}: {ty}[2]"));
         self.declare(&format!("transient stream {second}: {ty}"));
         self.open(&format!("state {fill}"));
         self.line("access C");

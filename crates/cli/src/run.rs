@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use sdfg::interpret::Arguments;
+use sdfg::interpret::{Arguments, stream_of};
 use sdfg_codegen::interface::{ArgumentKind, Interface};
 use sdfg_codegen::load::{CallError, Library};
 use sdfg_codegen::lower::LowerOptions;
@@ -83,9 +83,12 @@ impl Run {
     ) -> Result<Duration, Failure> {
         let interface = library.interface();
         let mut tensors: Vec<(String, sdfg::tensor::Tensor)> = Vec::new();
-        for argument in interface.arguments() {
-            if let Some(tensor) = arguments.take(&argument.name) {
-                tensors.push((argument.name.clone(), tensor));
+        let given: Vec<String> = arguments.tensors().map(|(name, _)| name.to_owned()).collect();
+        for name in given {
+            if interface.position(stream_of(&name).unwrap_or(&name)).is_some()
+                && let Some(tensor) = arguments.take(&name)
+            {
+                tensors.push((name, tensor));
             }
         }
         let mut call = library.call();

@@ -72,7 +72,7 @@ pub fn fortran_module(interface: &Interface) -> String {
 /// The type of streams that are arguments: each module has its own, so that a program can use several.
 fn queue_type(name: &str) -> String {
     format!(
-        "  ! A stream that is an argument: its elements, oldest first, in memory of C's malloc, which belongs to the caller. A run\n\
+        "  ! A queue of a stream that is an argument: its elements, oldest first, in memory of C's malloc, which belongs to the caller. A run\n\
          \x20 ! that succeeds leaves those that are in the stream at its end, for which it may move the memory as realloc does.\n\
          \x20 type, bind(c) :: {name}_queue\n\
          \x20   type(c_ptr) :: elements = c_null_ptr\n\
@@ -159,8 +159,9 @@ fn function(
 
 /// `real(c_double), intent(inout) :: A(*) ! ...`.
 fn declaration(program: &str, name: &str, argument: &Argument) -> String {
-    if matches!(argument.kind, ArgumentKind::Queue { .. }) {
-        return format!("type({program}_queue), intent(inout) :: {name} ! of {}", argument.element());
+    if let ArgumentKind::Queue { element, shape } = &argument.kind {
+        let size = if shape.is_empty() { "" } else { "(*)" };
+        return format!("type({program}_queue), intent(inout) :: {name}{size} ! of {element}");
     }
     let ty = fortran_type(argument.element().lane());
     if !argument.by_pointer() {

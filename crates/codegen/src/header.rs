@@ -108,7 +108,7 @@ typedef double _Complex sdfg_complex128;
 const QUEUE_TYPE: &str = "\
 #ifndef SDFG_QUEUE_TYPE
 #define SDFG_QUEUE_TYPE
-/* A stream that is an argument: its elements, oldest first, in memory of malloc, which belongs to the caller. A run that succeeds
+/* A queue of a stream that is an argument: its elements, oldest first, in memory of malloc, which belongs to the caller. A run that succeeds
  * leaves the elements there that are in the stream at its end, for which it may move the memory as realloc does. */
 typedef struct sdfg_queue {
     void *elements; /* NULL if there are none */
@@ -223,7 +223,15 @@ fn describe(argument: &Argument) -> String {
             format!("{name}: {element}[{}], {access}{layout}", extents.join(", "))
         }
         ArgumentKind::Scalar { access, .. } => format!("{name}: {element}, {access}"),
-        ArgumentKind::Queue { .. } => format!("{name}: stream of {element} ({})", c_type(element.lane())),
+        ArgumentKind::Queue { shape, .. } => {
+            let extents: Vec<String> = shape.iter().map(ToString::to_string).collect();
+            let queues = if shape.is_empty() {
+                "stream".to_owned()
+            } else {
+                format!("streams[{}], one sdfg_queue each in row-major order,", extents.join(", "))
+            };
+            format!("{name}: {queues} of {element} ({})", c_type(element.lane()))
+        }
         ArgumentKind::Symbol { .. } => format!("{name}: size or parameter"),
     }
 }

@@ -67,11 +67,13 @@ pub enum ArgumentKind {
         /// Use by the program.
         access: Access,
     },
-    /// A stream of one queue: a pointer to the address of its elements and their number, which the program changes. The elements lie in
-    /// memory of `malloc`, which the program may move (`realloc`), and the caller frees.
+    /// A stream: a pointer to the address and the number of the elements of each queue, in row-major order, which the program changes.
+    /// The elements of a queue lie in memory of `malloc`, which the program may move (`realloc`), and the caller frees.
     Queue {
         /// The type of one element.
         element: ElementType,
+        /// Extents of the array of queues, outermost first; empty for one queue.
+        shape: Vec<Expr>,
     },
     /// A free symbol of the program, by value.
     Symbol {
@@ -115,6 +117,11 @@ impl Argument {
         }
     }
 
+    /// Whether it has several queues, or any number of them, and not one.
+    pub fn is_array_of_streams(&self) -> bool {
+        matches!(&self.kind, ArgumentKind::Queue { shape, .. } if !shape.is_empty())
+    }
+
     /// Layout of an array that is not dense, as in `strides [4, 1] in an allocation of 8 elements`.
     pub fn layout(&self) -> Option<String> {
         let ArgumentKind::Array { strides, offset, elements, .. } = &self.kind else { return None };
@@ -145,7 +152,7 @@ impl Argument {
         match &self.kind {
             ArgumentKind::Array { element, .. }
             | ArgumentKind::Scalar { element, .. }
-            | ArgumentKind::Queue { element } => *element,
+            | ArgumentKind::Queue { element, .. } => *element,
             ArgumentKind::Symbol { ty } => ElementType::scalar(*ty),
         }
     }
@@ -377,26 +384,23 @@ impl Interface {
             .map(|argument| argument.name.as_str())
             .collect();
         for argument in &arguments {
-            match &argument.kind {
+            let sizes: Vec<&Expr> = match &argument.kind {
                 ArgumentKind::Array { shape, strides, offset, elements, .. } => {
-                    for extent in shape.iter().chain(strides).chain([offset, elements]) {
-                        if let Some(symbol) =
-                            extent.free_symbols().into_iter().find(|s| !symbols.contains(s.as_str()))
-                        {
-                            return Err(InterfaceError::UnknownSymbol {
-                                program: name.to_owned(),
-                                argument: argument.name.clone(),
-                                symbol,
-                            });
-                        }
-                    }
+                    shape.iter().chain(strides).chain([offset, elements]).collect()
                 }
-                ArgumentKind::Scalar { .. } | ArgumentKind::Queue { .. } => {}
+                ArgumentKind::Queue { shape, .. } => shape.iter().collect(),
+                ArgumentKind::Scalar { .. } => Vec::new(),
                 ArgumentKind::Symbol { ty } => {
                     if !ty.is_integer() {
                         return Err(InterfaceError::SymbolType { argument: argument.name.clone(), ty: *ty });
                     }
+                    Vec::new()
                 }
+            };
+            let mut used = sizes.into_iter().flat_map(Expr::free_symbols);
+            if let Some(symbol) = used.find(|symbol| !symbols.contains(symbol.as_str())) {
+                let (program, argument) = (name.to_owned(), argument.name.clone());
+                return Err(InterfaceError::UnknownSymbol { program, argument, symbol });
             }
         }
         let (name, callbacks, structures) = (name.to_owned(), Vec::new(), Vec::new());

@@ -4,6 +4,7 @@
 //! The text depends only on the [`Interface`]; `docs/command-line.md` describes it. The types in this module
 //! define the JSON form separately, so that a change of [`Interface`] cannot change the files silently.
 
+use sdfg::ir::Layout;
 use sdfg::symbolic::Expr;
 use serde::Serialize;
 
@@ -112,7 +113,17 @@ fn argument_description(argument: &Argument) -> ArgumentDescription<'_> {
             ("array", *access, Some(layout))
         }
         ArgumentKind::Scalar { access, .. } => ("scalar", *access, None),
-        ArgumentKind::Queue { .. } => ("queue", Access::ReadWrite, None),
+        ArgumentKind::Queue { shape, .. } => {
+            let packed = Layout::packed(shape.clone());
+            let layout = LayoutDescription {
+                dense: true,
+                shape: texts(&packed.shape),
+                strides: texts(&packed.strides),
+                offset: packed.offset.to_string(),
+                elements: packed.total_size.to_string(),
+            };
+            ("queue", Access::ReadWrite, (!shape.is_empty()).then_some(layout))
+        }
         ArgumentKind::Symbol { .. } => ("symbol", Access::Read, None),
     };
     let element = argument.element();
@@ -182,9 +193,10 @@ mod tests {
         let element = ElementType::scalar(ScalarType::Complex64);
         let scalar = ArgumentKind::Scalar { element, access: Access::ReadWrite };
         let symbol = ArgumentKind::Symbol { ty: ScalarType::I32 };
-        let queue = ArgumentKind::Queue { element: ScalarType::U8.into() };
+        let queue = |shape| ArgumentKind::Queue { element: ScalarType::U8.into(), shape };
+        let (queue, queues) = (queue(Vec::new()), queue(vec![Expr::int(2), Expr::sym("N")]));
         let argument = |name: &str, kind| Argument { name: name.to_owned(), kind };
-        let arguments = [("A", array), ("c", scalar), ("S", queue), ("N", symbol)];
+        let arguments = [("A", array), ("c", scalar), ("S", queue), ("Q", queues), ("N", symbol)];
         let arguments = arguments.map(|(name, kind)| argument(name, kind)).into();
         let text = json_interface(&Interface::new("p", arguments).unwrap());
         let words: Vec<&str> = text.split_whitespace().collect();
@@ -195,6 +207,9 @@ mod tests {
             r#""elements": "4*N + 1" } },"#,
             r#"{ "name": "c", "kind": "scalar", "type": "complex64", "access": "read_write", "by_pointer": true },"#,
             r#"{ "name": "S", "kind": "queue", "type": "u8", "access": "read_write", "by_pointer": true },"#,
+            r#"{ "name": "Q", "kind": "queue", "type": "u8", "access": "read_write", "by_pointer": true,"#,
+            r#""layout": { "dense": true, "shape": [ "2", "N" ], "strides": [ "N", "1" ], "offset": "0","#,
+            r#""elements": "2*N" } },"#,
             r#"{ "name": "N", "kind": "symbol", "type": "i32", "access": "read", "by_pointer": false } ],"#,
             r#""statuses": [ { "code": 0, "name": "success", "message": "success" },"#,
         ];

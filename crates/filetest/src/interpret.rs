@@ -8,9 +8,9 @@
 
 use std::collections::BTreeMap;
 
-use sdfg::interpret::{Arguments, Interpreter, Options, Order, RunError};
+use sdfg::interpret::{Arguments, Interpreter, Options, Order, RunError, stream_of, tensors_of};
 use sdfg::ir::{Container, Sdfg};
-use sdfg::symbolic::Symbol;
+use sdfg::symbolic::{Expr, Symbol};
 use sdfg::tensor::Tensor;
 use sdfg::validate::Validated;
 
@@ -146,11 +146,24 @@ impl Call {
             }
         }
         for (_, container) in sdfg.arguments() {
-            let tensor = match given.remove(container.name.as_str()) {
-                Some(tensor) => tensor,
-                None => left_out(container, &symbols)?,
+            let value = |extent: &Expr| extent.eval(&|symbol| symbols.get(symbol).copied());
+            let extents: Result<Vec<i64>, _> = container.shape().iter().map(value).collect();
+            let is_given = given.contains_key(container.name.as_str());
+            let extents = match extents {
+                Ok(extents) => extents,
+                Err(_) if is_given => Vec::new(),
+                Err(error) => return Err(format!("the shape of `{}`: {error}", container.name)),
             };
-            arguments.set(&container.name, tensor);
+            for (name, shape) in tensors_of(container, extents, || 0) {
+                let tensor = match given.remove(name.as_str()) {
+                    Some(tensor) => tensor,
+                    None => Tensor::undefined(container.element, shape).map_err(|error| error.to_string())?,
+                };
+                arguments.set(name, tensor);
+            }
+        }
+        for (name, tensor) in given {
+            arguments.set(name, tensor);
         }
         Ok(arguments)
     }
@@ -222,18 +235,8 @@ fn words(text: &str) -> Vec<&str> {
 
 fn argument<'s>(sdfg: &'s Sdfg, name: &str) -> Result<&'s Container, String> {
     let mut arguments = sdfg.arguments().map(|(_, container)| container);
-    arguments.find(|container| container.name == name).ok_or_else(|| format!("there is no argument `{name}`"))
-}
-
-/// Value of an argument that the command omits.
-fn left_out(container: &Container, symbols: &BTreeMap<Symbol, i64>) -> Result<Tensor, String> {
-    if container.is_stream() {
-        return Tensor::zeros(container.element, vec![0]).map_err(|error| error.to_string());
-    }
-    let shape: Result<Vec<i64>, _> =
-        container.shape().iter().map(|extent| extent.eval(&|symbol| symbols.get(symbol).copied())).collect();
-    let shape = shape.map_err(|error| format!("the shape of `{}`: {error}", container.name))?;
-    Tensor::undefined(container.element, shape).map_err(|error| error.to_string())
+    let of = stream_of(name).unwrap_or(name);
+    arguments.find(|container| container.name == of).ok_or_else(|| format!("there is no argument `{name}`"))
 }
 
 /// Results with the elements of streams sorted.

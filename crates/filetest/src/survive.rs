@@ -4,7 +4,7 @@
 //! trips are asserted, so a text or document that changes on the way is found too.
 
 use sdfg::diagnostic::{Diagnostic, Style, render};
-use sdfg::interpret::{Arguments, Interpreter, Options, Order};
+use sdfg::interpret::{Arguments, Interpreter, Options, Order, tensors_of};
 use sdfg::ir::Sdfg;
 use sdfg::symbolic::Expr;
 use sdfg::tensor::Tensor;
@@ -85,9 +85,10 @@ fn run(validated: &Validated) {
     for (_, container) in validated.sdfg().arguments() {
         let shape = container.shape().iter().map(|extent| extent.eval(&|_| Some(SYMBOL)));
         let Ok(shape) = shape.collect::<Result<Vec<i64>, _>>() else { return };
-        let shape = if container.is_stream() { vec![0] } else { shape };
-        let Ok(tensor) = Tensor::zeros(container.element, shape) else { return };
-        arguments.set(&container.name, tensor);
+        for (name, shape) in tensors_of(container, shape, || 0) {
+            let Ok(tensor) = Tensor::zeros(container.element, shape) else { return };
+            arguments.set(name, tensor);
+        }
     }
     for order in [Order::Fixed, Order::Random(1)] {
         let options = Options { order, step_limit: Some(STEPS), ..Options::default() };

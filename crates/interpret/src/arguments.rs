@@ -1,9 +1,9 @@
 //! Arguments of a run: tensors and symbols by name, checked against the declarations of the program.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
-use sdfg_graph::ir::{ContainerKind, Sdfg};
+use sdfg_graph::ir::{Container, ContainerKind, Sdfg};
 use sdfg_language::dtype::ElementType;
 use sdfg_language::symbolic::{EvalError, Expr, Symbol};
 use thiserror::Error;
@@ -12,7 +12,8 @@ use crate::tensor::Tensor;
 
 /// Tensors and values of symbols by name.
 ///
-/// A call takes the tensors that it needs, runs on them, and puts them back with their new contents.
+/// A call takes the tensors that it needs, runs on them, and puts them back with their new contents. The tensor of a
+/// stream has one dimension. An array of streams has a tensor for each queue, with the names of [`queue_names`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Arguments {
     tensors: IndexMap<String, Tensor>,
@@ -94,6 +95,16 @@ pub enum ArgumentError {
         name: String,
         /// Why.
         error: EvalError,
+    },
+    /// A tensor for a queue that an array of streams does not have.
+    #[error("`{name}` is no queue of `{stream}`, which has the extents {extents:?}")]
+    NoQueue {
+        /// The given name.
+        name: String,
+        /// The container.
+        stream: String,
+        /// The extents of the array.
+        extents: Vec<i64>,
     },
     /// A kind of argument that cannot be passed.
     #[error("argument `{name}` is {what}, which cannot be passed to the interpreter")]
@@ -177,32 +188,17 @@ impl Arguments {
         }
         for (_, container) in sdfg.arguments() {
             let (name, shape) = (&container.name, container.shape());
-            let Some(tensor) = self.tensors.get(name) else {
-                let expected = format!("{}{}", container.element, show(shape));
-                return Err(ArgumentError::Missing { name: name.clone(), expected });
-            };
-            let (expected, found) = (container.element, tensor.element());
-            if expected != found {
-                return Err(ArgumentError::WrongElement { name: name.clone(), expected, found });
-            }
             match &container.kind {
-                ContainerKind::Stream { shape, .. } if !shape.is_empty() => {
-                    let what = "an array of streams";
-                    return Err(ArgumentError::Unsupported { name: name.clone(), what });
-                }
                 ContainerKind::View(_) | ContainerKind::Reference(_) => {
                     let what = "a view or reference";
                     return Err(ArgumentError::Unsupported { name: name.clone(), what });
                 }
-                ContainerKind::Stream { .. } | ContainerKind::Scalar | ContainerKind::Array(_) => {}
+                // Its extents tell how many tensors it has.
+                ContainerKind::Stream { .. } => continue,
+                ContainerKind::Scalar | ContainerKind::Array(_) => {}
             }
-            let expected = if container.is_stream() { 1 } else { shape.len() };
-            // One element is as good as a scalar.
-            let is_scalar = shape.is_empty() && !container.is_stream() && tensor.shape() == [1];
-            if tensor.shape().len() != expected && !is_scalar {
-                let found = tensor.shape().len();
-                return Err(ArgumentError::WrongRank { name: name.clone(), expected, found });
-            }
+            let expected = || format!("{}{}", container.element, show(shape));
+            let tensor = self.tensor_of(name, container.element, shape.len(), expected)?;
             for (extent, value) in shape.iter().zip(tensor.shape()) {
                 if let Some(symbol) = extent.as_symbol() {
                     values.entry(symbol.clone()).or_insert(*value);
@@ -218,14 +214,63 @@ impl Arguments {
         Ok(values)
     }
 
+    /// The tensor of this name, if it has this element type and rank.
+    fn tensor_of(
+        &self,
+        name: &str,
+        element: ElementType,
+        rank: usize,
+        expected: impl Fn() -> String,
+    ) -> Result<&Tensor, ArgumentError> {
+        let Some(tensor) = self.tensors.get(name) else {
+            return Err(ArgumentError::Missing { name: name.to_owned(), expected: expected() });
+        };
+        let (name, found) = (name.to_owned(), tensor.element());
+        if element != found {
+            return Err(ArgumentError::WrongElement { name, expected: element, found });
+        }
+        // One element is as good as a scalar.
+        let is_scalar = rank == 0 && tensor.shape() == [1];
+        if tensor.shape().len() != rank && !is_scalar {
+            return Err(ArgumentError::WrongRank { name, expected: rank, found: tensor.shape().len() });
+        }
+        Ok(tensor)
+    }
+
+    /// Checks the tensors of the queues of a stream.
+    fn check_queues(&self, container: &Container, extents: &[i64]) -> Result<(), ArgumentError> {
+        let mut n_queues = 0;
+        for name in queue_names(&container.name, extents) {
+            self.tensor_of(&name, container.element, 1, || {
+                format!("the elements of type {}", container.element)
+            })?;
+            n_queues += 1;
+        }
+        let given = || self.tensors.keys().filter(|name| stream_of(name) == Some(&container.name));
+        if extents.is_empty() || given().count() == n_queues {
+            return Ok(());
+        }
+        let names: BTreeSet<String> = queue_names(&container.name, extents).collect();
+        let Some(name) = given().find(|name| !names.contains(*name)).cloned() else { return Ok(()) };
+        Err(ArgumentError::NoQueue { name, stream: container.name.clone(), extents: extents.to_vec() })
+    }
+
     fn check_names(&self, sdfg: &Sdfg) -> Result<(), ArgumentError> {
         let containers = || sdfg.arguments().map(|(_, container)| container.name.clone());
+        let has_queues = |stream: &str| {
+            let mut streams = sdfg.arguments().filter(|(_, container)| is_array_of_streams(container));
+            streams.any(|(_, container)| container.name == stream)
+        };
+        let is_known = |name: &str| match stream_of(name) {
+            Some(stream) => has_queues(stream),
+            None => containers().any(|known| known == name) && !has_queues(name),
+        };
         let symbols = || sdfg.symbols().map(|(symbol, _)| symbol.to_string());
         let unknown = |name: &String| {
             let known = containers().chain(symbols()).map(|name| format!("`{name}`")).collect();
             Err(ArgumentError::Unknown { name: name.clone(), known })
         };
-        if let Some(name) = self.tensors.keys().find(|name| !containers().any(|known| known == **name)) {
+        if let Some(name) = self.tensors.keys().find(|name| !is_known(name)) {
             return unknown(name);
         }
         if let Some(name) = self.symbols.keys().find(|name| !symbols().any(|known| known == **name)) {
@@ -236,10 +281,6 @@ impl Arguments {
 
     fn check_shapes(&self, sdfg: &Sdfg, values: &BTreeMap<Symbol, i64>) -> Result<(), ArgumentError> {
         for (_, container) in sdfg.arguments() {
-            let Some(tensor) = self.tensors.get(&container.name) else { continue };
-            if container.is_stream() {
-                continue;
-            }
             for symbol in container.size_symbols() {
                 match values.get(&symbol) {
                     Some(value) if *value < 0 => {
@@ -249,19 +290,77 @@ impl Arguments {
                     Some(_) | None => {}
                 }
             }
-            for (dimension, (extent, found)) in container.shape().iter().zip(tensor.shape()).enumerate() {
-                let name = container.name.clone();
-                let expected = extent
-                    .eval(&|symbol| values.get(symbol).copied())
-                    .map_err(|error| ArgumentError::BadShape { name: name.clone(), error })?;
+            let name = container.name.clone();
+            let extents =
+                container.shape().iter().map(|extent| extent.eval(&|symbol| values.get(symbol).copied()));
+            let extents = extents
+                .collect::<Result<Vec<i64>, _>>()
+                .map_err(|error| ArgumentError::BadShape { name: name.clone(), error })?;
+            if container.is_stream() {
+                self.check_queues(container, &extents)?;
+                continue;
+            }
+            let Some(tensor) = self.tensors.get(&name) else { continue };
+            for (dimension, (expected, found)) in extents.into_iter().zip(tensor.shape()).enumerate() {
                 if expected != *found {
-                    let (expression, found) = (extent.to_string(), *found);
+                    let (expression, found) = (container.shape()[dimension].to_string(), *found);
                     return Err(ArgumentError::WrongExtent { name, dimension, expression, expected, found });
                 }
             }
         }
         Ok(())
     }
+}
+
+fn is_array_of_streams(container: &Container) -> bool {
+    container.is_stream() && !container.shape().is_empty()
+}
+
+/// The names of the queues of a stream in row-major order, as the text form has them: `S[0, 0]`, `S[0, 1]`, ... A stream
+/// without extents is one queue, with the name of the stream.
+pub fn queue_names(stream: &str, extents: &[i64]) -> impl Iterator<Item = String> + use<> {
+    let (stream, extents) = (stream.to_owned(), extents.to_vec());
+    let first = extents.iter().all(|extent| *extent > 0).then(|| vec![0; extents.len()]);
+    let indices = std::iter::successors(first, move |indices: &Vec<i64>| {
+        let mut next = indices.clone();
+        for (index, extent) in next.iter_mut().zip(&extents).rev() {
+            *index += 1;
+            if *index < *extent {
+                return Some(next);
+            }
+            *index = 0;
+        }
+        None
+    });
+    indices.map(move |indices| queue_name(&stream, &indices))
+}
+
+/// Names and shapes of the tensors of an argument with these extents: one, or one for each queue of a stream, which begins
+/// with so many elements.
+pub fn tensors_of(
+    container: &Container,
+    extents: Vec<i64>,
+    mut in_queue: impl FnMut() -> i64,
+) -> Vec<(String, Vec<i64>)> {
+    if container.is_stream() {
+        queue_names(&container.name, &extents).map(|name| (name, vec![in_queue()])).collect()
+    } else {
+        vec![(container.name.clone(), extents)]
+    }
+}
+
+/// The name of a queue of a stream.
+fn queue_name(stream: &str, indices: &[i64]) -> String {
+    if indices.is_empty() {
+        return stream.to_owned();
+    }
+    let indices: Vec<String> = indices.iter().map(ToString::to_string).collect();
+    format!("{stream}[{}]", indices.join(", "))
+}
+
+/// The stream of a queue of an array of streams; `None` if the name is another one.
+pub fn stream_of(queue: &str) -> Option<&str> {
+    Some(queue.split_once('[')?.0)
 }
 
 fn show(shape: &[Expr]) -> String {

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use sdfg_graph::ir::{Container, ContainerKind, Distribution, Layout, Sdfg};
 use sdfg_language::symbolic::{Expr, Symbol};
 
-use super::arguments::{ArgumentError, Arguments};
+use super::arguments::{ArgumentError, Arguments, queue_names};
 use super::machine::Machine;
-use super::memory::{Binding, Contents, Dimension, packed};
+use super::memory::{Binding, Contents, Dimension, Handle, packed};
 use super::ranks::{Blocks, Placement};
 use super::stream::Stream;
 use crate::tensor::Tensor;
@@ -15,6 +15,7 @@ use crate::tensor::Tensor;
 /// An argument in memory.
 pub(super) struct Bound {
     pub(super) binding: Binding,
+    /// Extents of the elements, or of the queues.
     shape: Vec<i64>,
 }
 
@@ -30,36 +31,32 @@ pub(super) fn bind(
     for (number, (_, container)) in sdfg.containers().enumerate() {
         if container.is_argument() {
             let grid = grid(container, symbols, machine.options.ranks)?;
-            let capacity = capacity(container, symbols)?;
-            layouts.push((number, container, strides(container, symbols)?, grid, capacity));
+            let queues = queues(container, symbols)?;
+            layouts.push((number, container, strides(container, symbols)?, grid, queues));
         }
     }
     let mut bound = Vec::new();
-    for (number, container, layout, grid, capacity) in layouts {
+    for (number, container, layout, grid, queues) in layouts {
+        if let Some((shape, capacity)) = queues {
+            let binding = Binding::Queues(receive(container, &shape, capacity, arguments, machine));
+            bound.push((number, Bound { binding, shape }));
+            continue;
+        }
         let Some(tensor) = arguments.take(&container.name) else { continue };
         let shape = tensor.shape().to_vec();
         let (size, checked) = (container.element.size(), machine.options.check_conflicts);
         let (data, defined) = tensor.into_parts();
         let count = data.len() / size;
         let memory = machine.program.procedures[0].containers[number].memory;
-        let binding = match (&container.kind, layout) {
-            (ContainerKind::Stream { .. }, _) => {
-                let mut stream = Stream::new(1, size, capacity, machine.options.ranks > 1);
-                // All that the caller gives, also beyond the bound.
-                for element in data.chunks_exact(size) {
-                    stream.push(0, element, None);
-                }
-                let handle = machine.store.allocate_stream(stream);
-                Binding::Queues(handle)
-            }
-            (_, Some((dims, offset, total))) => {
+        let binding = match layout {
+            Some((dims, offset, total)) => {
                 let (data, defined) = spread(&data, defined, size, &dims, offset, total);
                 let contents = Contents::Bytes(data, Some(defined));
                 let placement = placement(grid, offset, &dims, machine.options.ranks);
                 let handle = machine.store.allocate(size, total, contents, memory, checked, placement);
                 Binding::Elements(handle.with(offset, dims))
             }
-            (_, None) => {
+            None => {
                 let contents = Contents::Bytes(data, defined);
                 let dims = if container.shape().is_empty() { Vec::new() } else { packed(&shape) };
                 let placement = placement(grid, 0, &dims, machine.options.ranks);
@@ -72,14 +69,39 @@ pub(super) fn bind(
     Ok(bound)
 }
 
-/// Number of elements in the queue of an argument before a push waits; `None` for other containers and
-/// unbounded streams.
-fn capacity(container: &Container, symbols: &BTreeMap<Symbol, i64>) -> Result<Option<usize>, ArgumentError> {
-    let ContainerKind::Stream { capacity: Some(capacity), .. } = &container.kind else { return Ok(None) };
-    let capacity = capacity.eval(&|symbol| symbols.get(symbol).copied());
-    let capacity =
-        capacity.map_err(|error| ArgumentError::BadShape { name: container.name.clone(), error })?;
-    Ok(Some(usize::try_from(capacity).unwrap_or(0)))
+/// Extents of a stream that is an argument, and the number of elements in a queue before a push waits, if it has a bound;
+/// `None` for other containers.
+fn queues(container: &Container, symbols: &BTreeMap<Symbol, i64>) -> Result<Option<Queues>, ArgumentError> {
+    let ContainerKind::Stream { shape, capacity } = &container.kind else { return Ok(None) };
+    let value = |expr: &Expr| {
+        let error = |error| ArgumentError::BadShape { name: container.name.clone(), error };
+        expr.eval(&|symbol| symbols.get(symbol).copied()).map_err(error)
+    };
+    let extents = shape.iter().map(value).collect::<Result<Vec<i64>, _>>()?;
+    let capacity = capacity.as_ref().map(value).transpose()?;
+    Ok(Some((extents, capacity.map(|capacity| usize::try_from(capacity).unwrap_or(0)))))
+}
+
+type Queues = (Vec<i64>, Option<usize>);
+
+/// Moves the tensors of the queues of a stream into memory.
+fn receive(
+    container: &Container,
+    extents: &[i64],
+    capacity: Option<usize>,
+    arguments: &mut Arguments,
+    machine: &mut Machine<'_>,
+) -> Handle {
+    let (size, names) = (container.element.size(), queue_names(&container.name, extents));
+    let tensors: Vec<Tensor> = names.filter_map(|name| arguments.take(&name)).collect();
+    let mut stream = Stream::new(tensors.len(), size, capacity, machine.options.ranks > 1);
+    for (queue, tensor) in tensors.into_iter().enumerate() {
+        // All that the caller gives, also beyond the bound.
+        for element in tensor.into_parts().0.chunks_exact(size) {
+            stream.push(queue, element, None);
+        }
+    }
+    machine.store.allocate_stream(stream).with(0, packed(extents))
 }
 
 /// The grid over which an argument is cut into blocks, if it is.
@@ -197,12 +219,16 @@ pub(super) fn give_back(
             }
         }
         Binding::Queues(handle) => {
-            let (mut data, mut next) = (Vec::new(), Vec::new());
-            while machine.store.pop(handle, 0, &mut next).is_ok_and(|taken| taken.is_some()) {
-                data.extend_from_slice(&next);
+            for (queue, name) in queue_names(&container.name, &bound.shape).enumerate() {
+                let (mut data, mut next) = (Vec::new(), Vec::new());
+                while machine.store.pop(handle, queue, &mut next).is_ok_and(|taken| taken.is_some()) {
+                    data.extend_from_slice(&next);
+                }
+                let count = (data.len() / size) as i64;
+                arguments.set(name, Tensor::from_parts(element, vec![count], data, None));
             }
             machine.store.release_stream(handle);
-            Tensor::from_parts(element, vec![(data.len() / size) as i64], data, None)
+            return;
         }
         Binding::Nothing => return,
     };

@@ -50,7 +50,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-pub use arguments::{ArgumentError, Arguments};
+pub use arguments::{ArgumentError, Arguments, queue_names, stream_of, tensors_of};
 use bind::{Bound, bind, give_back};
 use call::CallFrame;
 pub use callbacks::{Callback, Callbacks};

@@ -34,6 +34,6 @@ pub mod interpret {
     pub use sdfg_interpret::{
         Accessor, ArgumentError, Arguments, Callback, Callbacks, ExternalArgument, ExternalMemory, Externals,
         Interpreter, Libraries, LibraryOperand, Moved, Options, Order, Report, ResolveError, RunError,
-        TRACE_LIMIT, Trap, TrapKind, Waiting,
+        TRACE_LIMIT, Trap, TrapKind, Waiting, queue_names, stream_of, tensors_of,
     };
 }

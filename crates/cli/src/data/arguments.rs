@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::analysis::AccessSets;
 use sdfg::dtype::{ElementType, ScalarKind};
-use sdfg::interpret::Arguments;
+use sdfg::interpret::{Arguments, queue_names, stream_of};
 use sdfg::ir::{Container, Sdfg};
 use sdfg::npy;
 use sdfg::symbolic::Symbol;
@@ -55,6 +55,23 @@ impl RunData {
         }
         for (id, container) in sdfg.arguments() {
             let shape = shape(container, &symbols)?;
+            if container.is_stream() {
+                let is_read = accesses.reads.contains(&id);
+                for (name, tensor) in queues(container, &shape, options, &mut files)? {
+                    let tensor = match tensor {
+                        Some(tensor) => tensor,
+                        None => {
+                            if is_read {
+                                terminal.note(&format!("`{name}` begins empty"));
+                            }
+                            Tensor::undefined(container.element, vec![0])
+                                .map_err(|error| unmade(container, &error))?
+                        }
+                    };
+                    arguments.set(name, tensor);
+                }
+                continue;
+            }
             let tensor = match files.remove(container.name.as_str()) {
                 Some((path, tensor)) => {
                     check_shape(container, (path, &tensor), &shape, &symbols, &givers)?;
@@ -62,20 +79,6 @@ impl RunData {
                 }
                 None if exposed.added.contains(&container.name) => {
                     Tensor::undefined(container.element, shape).map_err(|error| unmade(container, &error))?
-                }
-                None if container.is_stream() => {
-                    let chosen = options.inputs.iter().any(|input| input.name == container.name);
-                    if chosen {
-                        return Err(Failure::usage(format!(
-                            "`{}` is a stream, which begins with the elements of a file or empty: patterns have no number of elements",
-                            container.name
-                        )));
-                    }
-                    if accesses.reads.contains(&id) {
-                        terminal.note(&format!("`{}` begins empty", container.name));
-                    }
-                    Tensor::undefined(container.element, vec![0])
-                        .map_err(|error| unmade(container, &error))?
                 }
                 None => {
                     let chosen = options.inputs.iter().find(|input| input.name == container.name);
@@ -103,10 +106,17 @@ impl RunData {
             arguments.set(&container.name, tensor);
         }
         let is_shown = |name: &String| exposed.shown.contains(name);
-        let written = sdfg.arguments().filter(|(id, _)| accesses.writes.contains(id));
-        let written = written.map(|(_, container)| container.name.clone()).filter(|name| !is_shown(name));
+        // What is taken from a stream is no longer there.
+        let written =
+            sdfg.arguments().filter(|(id, container)| accesses.writes.contains(id) || container.is_stream());
+        let names = |(_, container): (_, &Container)| {
+            let tensors = arguments.tensors().map(|(name, _)| name.to_owned());
+            let of_it = tensors.filter(|name| stream_of(name).unwrap_or(name) == container.name);
+            of_it.collect::<Vec<String>>()
+        };
+        let written: Vec<String> = written.flat_map(names).filter(|name| !is_shown(name)).collect();
         let dumps = options.dumps.iter().cloned().zip(exposed.shown.iter().cloned()).collect();
-        Ok(RunData { arguments, written: written.collect(), outputs: options.outputs.clone(), dumps })
+        Ok(RunData { arguments, written, outputs: options.outputs.clone(), dumps })
     }
 
     /// Writes the results that were asked for, and sums up the others.
@@ -130,6 +140,43 @@ impl RunData {
         let lines: String = tensors.map(|(name, tensor)| summary(&name, tensor) + "\n").collect();
         output::print(lines.as_bytes())
     }
+}
+
+/// The names of the queues of a stream, each with the tensor of its file.
+fn queues(
+    container: &Container,
+    extents: &[i64],
+    options: &DataOptions,
+    files: &mut BTreeMap<&str, (&str, Tensor)>,
+) -> Result<Vec<(String, Option<Tensor>)>, Failure> {
+    let names: Vec<String> = queue_names(&container.name, extents).collect();
+    let stream = &container.name;
+    let is_of_it = |name: &str| stream_of(name).unwrap_or(name) == stream;
+    let inputs = options.inputs.iter().map(|input| ("--input", &input.name));
+    let outputs = options.outputs.iter().map(|output| ("--output", &output.name));
+    for (option, name) in inputs.chain(outputs).filter(|(_, name)| is_of_it(name)) {
+        if !names.contains(name) {
+            let what = if extents.is_empty() {
+                format!("`{stream}` is one stream, no array of streams")
+            } else {
+                format!("`{stream}` is an array of streams with the extents {extents:?}")
+            };
+            let failure = Failure::usage(what).at(format_args!("{option} {name}=..."));
+            return Err(match names.first() {
+                Some(first) => failure.help(format_args!("name a queue, such as `{first}`")),
+                None => failure,
+            });
+        }
+    }
+    for input in options.inputs.iter().filter(|input| is_of_it(&input.name)) {
+        if let Contents::Generated(_) = input.contents {
+            return Err(Failure::usage(format!(
+                "`{stream}` is a stream, which begins with the elements of a file or empty: patterns have no number of elements"
+            )));
+        }
+    }
+    let mut tensor = |name: &String| files.remove(name.as_str()).map(|(_, tensor)| tensor);
+    Ok(names.into_iter().map(|name| (name.clone(), tensor(&name))).collect())
 }
 
 /// A container for which there is no memory.
@@ -222,9 +269,13 @@ pub(super) fn listed(noun: &str, names: &[String]) -> String {
     }
 }
 
-/// The argument of this name.
+/// The argument of this name, or with the queue of this name.
 pub(crate) fn argument<'g>(sdfg: &'g Sdfg, name: &str) -> Result<&'g Container, Failure> {
+    let (queue, name) = (stream_of(name), stream_of(name).unwrap_or(name));
     if let Some((_, container)) = sdfg.arguments().find(|(_, container)| container.name == name) {
+        if queue.is_some() && !container.is_stream() {
+            return Err(Failure::usage(format_args!("`{name}` is no stream, so it has no queues")));
+        }
         return Ok(container);
     }
     let known: Vec<String> = sdfg.arguments().map(|(_, container)| container.name.clone()).collect();
@@ -287,8 +338,11 @@ fn read(path: &str, container: &Container) -> Result<Tensor, Failure> {
 /// Whether a file has the dimensions of a container; before symbols, whose values its extents are.
 fn check_rank(container: &Container, path: &str, tensor: &Tensor) -> Result<(), Failure> {
     let (wanted, found) = (container.shape(), tensor.shape());
+    if container.is_stream() {
+        return if found.len() == 1 { Ok(()) } else { Err(not_flat(container, path, found)) };
+    }
     let is_one_element = wanted.is_empty() && found.iter().all(|extent| *extent == 1);
-    if wanted.len() == found.len() || is_one_element || container.is_stream() {
+    if wanted.len() == found.len() || is_one_element {
         return Ok(());
     }
     let name = &container.name;
@@ -300,6 +354,14 @@ fn check_rank(container: &Container, path: &str, tensor: &Tensor) -> Result<(), 
     Err(Failure::usage(what)
         .at(format_args!("--input {name}={path}"))
         .help("reshape the array before it is saved, as with numpy.reshape"))
+}
+
+/// A file with another number of dimensions than the elements of a queue have.
+fn not_flat(container: &Container, path: &str, found: &[i64]) -> Failure {
+    let name = &container.name;
+    Failure::usage(format_args!("`{name}` is a stream, the file has shape {}", listing(found)))
+        .at(format_args!("--input {name}={path}"))
+        .help("give an array of one dimension, as by numpy.ravel")
 }
 
 /// Extents as in `[N, 3]`.
@@ -379,7 +441,7 @@ fn check_shape(
 ) -> Result<(), Failure> {
     let found = tensor.shape();
     let one_element = wanted.is_empty() && found.iter().all(|extent| *extent == 1);
-    if found == wanted || one_element || (container.is_stream() && found.len() == 1) {
+    if found == wanted || one_element {
         return Ok(());
     }
     let free: BTreeSet<Symbol> = container.shape().iter().flat_map(|extent| extent.free_symbols()).collect();

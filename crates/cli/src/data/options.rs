@@ -91,10 +91,13 @@ impl Dump {
     }
 }
 
+/// A name, `=` and a value. The name of a queue, `S[1,2]`, gets the blanks that such names have elsewhere.
 fn split(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.trim().is_empty() && !value.is_empty() => {
-            Ok((name.trim().to_owned(), value.to_owned()))
+            let (stream, indices) = name.trim().split_at(name.trim().find('[').unwrap_or(name.trim().len()));
+            let indices: String = indices.chars().filter(|c| !c.is_whitespace()).collect();
+            Ok((format!("{}{}", stream.trim_end(), indices.replace(',', ", ")), value.to_owned()))
         }
         Some(_) | None => Err("expected a name, `=` and a value".to_owned()),
     }

@@ -15,6 +15,7 @@ mod profile;
 mod programs;
 mod refusals;
 mod strategy;
+mod streams;
 mod transform;
 mod usage;
 

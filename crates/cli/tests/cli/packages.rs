@@ -196,6 +196,89 @@ fn fortran_programs_use_the_module_of_a_package() {
     assert_eq!(tool(&bench, &["./main"], include()).as_deref(), Some("laplace: ok\n"));
 }
 
+/// Moves an element of each queue of one array to the queue of the other one, times 10; `Last` is one stream.
+const CARRY: &str = "\
+sdfg carry {
+  symbol P: i64
+  stream From: i64[P, 2]
+  stream To: i64[P]
+  stream Last: i64
+  state s {
+    access From
+    access To
+    access Last
+    map all [p = 0:P] schedule(sequential) {
+      tasklet t (x) -> (y, z) {
+        y = 10 * x
+        z = x
+      }
+      all.From -> t.x: From[p, 1]
+      t.y -> all.To: To[p]
+      t.z -> all.Last: Last
+    }
+    From -> all.From
+    all.To -> To
+    all.Last -> Last
+  }
+}
+";
+
+/// Queues in the order of Fortran: `From(2, P)`.
+const CARRY_IN_FORTRAN: &str = "\
+program main
+  use, intrinsic :: iso_c_binding
+  use carry_sdfg
+  implicit none
+  interface
+    function malloc(size) bind(c) result(memory)
+      import
+      integer(c_size_t), value :: size
+      type(c_ptr) :: memory
+    end function
+  end interface
+  integer, parameter :: p = 3
+  type(carry_queue) :: from(2, p), to(p), last
+  integer(c_int64_t), pointer :: elements(:)
+  integer :: i, k
+  do i = 1, p
+    do k = 1, 2
+      from(k, i)%elements = malloc(16_c_size_t)
+      from(k, i)%count = 2
+      call c_f_pointer(from(k, i)%elements, elements, [2])
+      elements = [10 * i + k, 0]
+    end do
+  end do
+  if (carry(from, to, last, int(p, c_int64_t)) /= carry_success) error stop 1
+  do i = 1, p
+    if (to(i)%count /= 1 .or. from(1, i)%count /= 2 .or. from(2, i)%count /= 1) error stop 2
+    call c_f_pointer(to(i)%elements, elements, [1])
+    if (elements(1) /= 10 * (10 * i + 2)) error stop 3
+  end do
+  call c_f_pointer(last%elements, elements, [last%count])
+  if (any(elements /= [12, 22, 32])) error stop 4
+  print '(a)', 'carry: ok'
+end program
+";
+
+#[test]
+fn fortran_programs_pass_streams_and_arrays_of_streams() {
+    let bench = Bench::new();
+    bench.file("carry.sdft", CARRY);
+    bench.file("main.f90", CARRY_IN_FORTRAN);
+    bench.run(&["compile", "carry.sdft", "--emit", "package", "-o", "package"]).prints(&[]);
+    let flags = ["-Wall", "-Werror", "-std=f2008"];
+    let include = || ("LC_ALL", PathBuf::from("C"));
+    let module = bench.path("package/include/carry_sdfg.f90").display().to_string();
+    if tool(&bench, &[&["gfortran"], &flags[..], &["-c", &module]].concat(), include()).is_none() {
+        skip("gfortran");
+        return;
+    }
+    let rpath = format!("-Wl,-rpath,{}", bench.path("package/lib").display());
+    let link = ["main.f90", "carry_sdfg.o", "-Lpackage/lib", "-lcarry", &rpath, "-o", "main"];
+    tool(&bench, &[&["gfortran"], &flags[..], &link].concat(), include());
+    assert_eq!(tool(&bench, &["./main"], include()).as_deref(), Some("carry: ok\n"));
+}
+
 #[test]
 fn symbols_can_have_a_value_for_good() {
     let bench = Bench::new();

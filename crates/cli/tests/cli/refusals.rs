@@ -158,26 +158,27 @@ fn programs_that_native_code_refuses() {
     bench.run(&["interpret", "main.sdft", "--set", "N=3"]).prints(&["B"]);
     bench.run(&["run", "main.sdft", "--set", "N=3", "--name", "twice"]).prints(&["B"]);
     bench.file(
-        "queues.sdft",
+        "kept.sdft",
         "sdfg p {
-  stream S: f64[2]
-  array A: f64[2]
-  state s {
-    access S
+  symbol N: i64
+  array A: f64[N]
+  transient array T: f64[n] lifetime(persistent)
+  state size { }
+  -> keep with (n = N + 1)
+  state keep {
     access A
-    tasklet t (x) -> (o) { o = x }
-    S -> t.x: S[1] volume(1)
-    t.o -> A: A[0]
+    access T
+    A -> T: A[0:N] -> T[0:N]
+    access out = A
+    T -> out: T[0:N] -> A[0:N]
   }
 }",
     );
-    let checked = bench.run(&["check", "queues.sdft"]);
-    assert_eq!(checked.stdout, "queues.sdft: 1 warning\n");
-    assert!(
-        checked.stderr.contains("warning[T004]: queues.sdft: p: an argument that is an array of streams")
-    );
-    bench.run(&["compile", "queues.sdft", "-o", "out.so"]).fails(1, &["T004", "array of streams"]);
-    assert_eq!(bench.files(), ["main.sdft", "queues.sdft"]);
+    let checked = bench.run(&["check", "kept.sdft"]);
+    assert_eq!(checked.stdout, "kept.sdft: 1 warning\n");
+    assert!(checked.stderr.contains("warning[T004]: kept.sdft: p: `T`, whose size depends on symbols"));
+    bench.run(&["compile", "kept.sdft", "-o", "out.so"]).fails(1, &["T004", "`T`, whose size"]);
+    assert_eq!(bench.files(), ["kept.sdft", "main.sdft"]);
 }
 
 /// Programs for accelerators run on the CPU if the user asks for it, and each change is told.

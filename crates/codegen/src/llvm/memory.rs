@@ -204,8 +204,13 @@ impl<'ctx> Function<'_, 'ctx> {
 
     /// The bytes of `elements` elements; negative counts are none, and sizes beyond the address space all that there is.
     pub(super) fn byte_size(&self, element: ElementType, elements: IntValue<'ctx>) -> Emit<IntValue<'ctx>> {
+        self.bytes_of(element.size() as u64, elements)
+    }
+
+    /// As [`Function::byte_size`], of elements of so many bytes.
+    pub(super) fn bytes_of(&self, size: u64, elements: IntValue<'ctx>) -> Emit<IntValue<'ctx>> {
         let elements = self.larger(elements, self.emitter.constant(0))?;
-        let size = element.size() as i64;
+        let size = size as i64;
         let most = self.emitter.constant(i64::MAX / size);
         let too_many = self.compare(IntPredicate::SGT, elements, most)?;
         let bytes = self.builder.build_int_mul(elements, self.emitter.constant(size), "")?;

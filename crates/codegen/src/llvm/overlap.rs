@@ -11,8 +11,8 @@ use super::metadata::LoopHints;
 use crate::interface::Status;
 use crate::plan::{Argument, Buffer, PassedAs};
 
-/// Bytes of what a caller passes for a stream: the address of the elements and their number.
-const QUEUE_BYTES: i64 = 16;
+/// Bytes of what a caller passes for a queue: the address of the elements and their number.
+const QUEUE_BYTES: u64 = 16;
 
 /// Pairs of arguments up to which each is compared by instructions of its own. More are compared in a loop: they grow with
 /// the square of the number of arguments, and would dominate the compile time of programs with hundreds.
@@ -57,11 +57,10 @@ impl<'ctx> Function<'_, 'ctx> {
     fn span(&self, argument: &Argument) -> Emit<(IntValue<'ctx>, IntValue<'ctx>)> {
         let Buffer { element, size, .. } = self.emitter.plan.buffer(argument.buffer);
         let begin = self.builder.build_ptr_to_int(self.base(argument.buffer)?, self.emitter.i64(), "")?;
-        let bytes = if argument.kind == PassedAs::Queue {
-            self.emitter.constant(QUEUE_BYTES)
-        } else {
-            let count = self.larger(self.size(size)?, self.emitter.constant(0))?;
-            self.byte_size(*element, count)?
+        let count = self.larger(self.size(size)?, self.emitter.constant(0))?;
+        let bytes = match argument.kind {
+            PassedAs::Queue => self.bytes_of(QUEUE_BYTES, count)?,
+            PassedAs::Array | PassedAs::Scalar => self.byte_size(*element, count)?,
         };
         Ok((begin, self.builder.build_int_add(begin, bytes, "")?))
     }

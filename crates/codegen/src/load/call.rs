@@ -5,6 +5,7 @@ use std::ffi::c_void;
 use std::num::NonZeroU32;
 
 use sdfg::dtype::{ElementType, ScalarType};
+use sdfg::interpret::{queue_names, stream_of};
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::tensor::Tensor;
 
@@ -112,7 +113,7 @@ impl<'lib, 'data> Call<'lib, 'data> {
     }
 
     /// The elements of a stream, oldest first, as a tensor of one dimension. After a run that succeeds it holds those that are left then, and
-    /// has their number as its extent.
+    /// has their number as its extent. An array of streams takes a tensor for each queue, with the names of [`queue_names`]: `S[1, 2]`.
     pub fn queue(mut self, name: &str, elements: &'data mut Tensor) -> Self {
         self.values.push((name.to_owned(), Value::Queue(elements)));
         self
@@ -120,8 +121,7 @@ impl<'lib, 'data> Call<'lib, 'data> {
 
     /// A tensor for an array or a stream of the program; those that it only reads are not changed.
     pub fn tensor(self, name: &str, tensor: &'data mut Tensor) -> Self {
-        let interface = self.library.interface();
-        match interface.position(name).map(|position| &interface.arguments()[position]) {
+        match self.position(name).map(|position| &self.library.interface().arguments()[position]) {
             Some(Argument { kind: ArgumentKind::Queue { .. }, .. }) => self.queue(name, tensor),
             Some(argument) if argument.is_written() => {
                 self.buffer(name, ArgumentBuffer::from_tensor_mut(tensor))
@@ -140,6 +140,14 @@ impl<'lib, 'data> Call<'lib, 'data> {
     pub fn symbol(mut self, name: &str, value: i64) -> Self {
         self.values.push((name.to_owned(), Value::Symbol(value)));
         self
+    }
+
+    /// The position of the argument to which a value of this name belongs.
+    fn position(&self, name: &str) -> Option<usize> {
+        let interface = self.library.interface();
+        let Some(stream) = stream_of(name) else { return interface.position(name) };
+        let is_array = |position: &usize| interface.arguments()[*position].is_array_of_streams();
+        interface.position(stream).filter(is_array)
     }
 
     /// Checks names, types, ranks and sizes, then runs the program.
@@ -184,22 +192,24 @@ impl<'lib, 'data> Call<'lib, 'data> {
     pub fn prepare(self) -> Result<PreparedCall<'lib, 'data>, CallError> {
         let arguments = self.library.interface().arguments();
         let order = self.order()?;
-        for (argument, value) in arguments.iter().zip(&order) {
-            if let Some(index) = value {
+        for (argument, values) in arguments.iter().zip(&order) {
+            for index in values {
                 check_value(argument, &self.values[*index].1)?;
             }
         }
         let symbols = self.bind_symbols(&order)?;
-        for (argument, value) in arguments.iter().zip(&order) {
-            if let Some(index) = value {
+        let order = self.queues_in_order(order, &symbols)?;
+        for (argument, values) in arguments.iter().zip(&order) {
+            for index in values {
                 check_sizes(argument, &self.values[*index].1, &symbols)?;
             }
         }
         // Values travel by pointers into this list, which is complete before the first address is taken.
         let mut immediate = Vec::with_capacity(arguments.len());
-        for (argument, value) in arguments.iter().zip(&order) {
-            immediate.push(match (&argument.kind, value) {
+        for (argument, values) in arguments.iter().zip(&order) {
+            immediate.push(match (&argument.kind, values.first()) {
                 (ArgumentKind::Symbol { ty }, _) => symbol_bytes(argument, *ty, &symbols)?,
+                (ArgumentKind::Queue { .. }, _) => Immediate([0; 16]),
                 (_, Some(index)) => match &self.values[*index].1 {
                     Value::Scalar { bytes, .. } => Immediate(*bytes),
                     Value::Buffer(_) | Value::Symbol(_) | Value::Queue(_) => Immediate([0; 16]),
@@ -230,12 +240,12 @@ impl<'lib, 'data> Call<'lib, 'data> {
     /// For each argument, where its elements go in a copy if it was given dense and the program takes it otherwise.
     fn placements(
         &self,
-        order: &[Option<usize>],
+        order: &[Vec<usize>],
         symbols: &Symbols,
     ) -> Result<Vec<Option<Placement>>, CallError> {
         let arguments = self.library.interface().arguments();
-        let placement = |(argument, value): (&Argument, &Option<usize>)| {
-            let Some(Value::Buffer(buffer)) = value.map(|index| &self.values[index].1) else {
+        let placement = |(argument, values): (&Argument, &Vec<usize>)| {
+            let Some(Value::Buffer(buffer)) = values.first().map(|index| &self.values[*index].1) else {
                 return Ok(None);
             };
             // Of any buffer, so that strides never lead out of it.
@@ -244,28 +254,62 @@ impl<'lib, 'data> Call<'lib, 'data> {
         arguments.iter().zip(order).map(placement).collect()
     }
 
-    /// For each argument, the position of its value.
-    fn order(&self) -> Result<Vec<Option<usize>>, CallError> {
+    /// For each argument, the positions of its values: one, or those of its queues.
+    fn order(&self) -> Result<Vec<Vec<usize>>, CallError> {
         let interface = self.library.interface();
-        let mut order = vec![None; interface.arguments().len()];
+        let mut order = vec![Vec::new(); interface.arguments().len()];
         for (index, (name, _)) in self.values.iter().enumerate() {
-            let position = interface.position(name).ok_or_else(|| CallError::UnknownArgument {
+            let position = self.position(name).ok_or_else(|| CallError::UnknownArgument {
                 program: interface.name().to_owned(),
                 argument: name.clone(),
                 known: interface.arguments().iter().map(|argument| argument.name.clone()).collect(),
             })?;
-            if order[position].replace(index).is_some() {
+            if !order[position].is_empty() && !interface.arguments()[position].is_array_of_streams() {
                 return Err(CallError::Duplicate { argument: name.clone() });
+            }
+            order[position].push(index);
+        }
+        Ok(order)
+    }
+
+    /// The same with the queues of streams in row-major order; each has one value.
+    fn queues_in_order(
+        &self,
+        mut order: Vec<Vec<usize>>,
+        symbols: &Symbols,
+    ) -> Result<Vec<Vec<usize>>, CallError> {
+        for (argument, values) in self.library.interface().arguments().iter().zip(&mut order) {
+            let ArgumentKind::Queue { shape, .. } = &argument.kind else { continue };
+            let extents = shape
+                .iter()
+                .map(|extent| size(argument, extent, symbols))
+                .collect::<Result<Vec<i64>, _>>()?;
+            let mut given: BTreeMap<&str, usize> = BTreeMap::new();
+            for index in values.drain(..) {
+                let name = self.values[index].0.as_str();
+                if given.insert(name, index).is_some() {
+                    return Err(CallError::Duplicate { argument: name.to_owned() });
+                }
+            }
+            for name in queue_names(&argument.name, &extents) {
+                let Some(index) = given.remove(name.as_str()) else {
+                    return Err(CallError::Missing { argument: name });
+                };
+                values.push(index);
+            }
+            if let Some((name, _)) = given.pop_first() {
+                let (queue, argument) = (name.to_owned(), argument.name.clone());
+                return Err(CallError::NoQueue { queue, argument, extents });
             }
         }
         Ok(order)
     }
 
     /// The values of all symbols, from the caller and from extents that are a plain symbol.
-    fn bind_symbols(&self, order: &[Option<usize>]) -> Result<Symbols, CallError> {
+    fn bind_symbols(&self, order: &[Vec<usize>]) -> Result<Symbols, CallError> {
         let mut symbols = Symbols::default();
-        for (argument, value) in self.library.interface().arguments().iter().zip(order) {
-            match (&argument.kind, value.map(|index| &self.values[index].1)) {
+        for (argument, values) in self.library.interface().arguments().iter().zip(order) {
+            match (&argument.kind, values.first().map(|index| &self.values[*index].1)) {
                 (ArgumentKind::Symbol { .. }, Some(Value::Symbol(value))) => {
                     symbols.bind(&argument.name, *value, || "the caller".to_owned())?;
                 }
@@ -362,7 +406,7 @@ fn check_value(argument: &Argument, value: &Value<'_>) -> Result<(), CallError> 
                 Ok(())
             }
         }
-        (ArgumentKind::Queue { element }, Value::Queue(elements)) => {
+        (ArgumentKind::Queue { element, .. }, Value::Queue(elements)) => {
             if elements.element() != *element {
                 Err(element_error(*element, elements.element()))
             } else if elements.shape().len() != 1 {

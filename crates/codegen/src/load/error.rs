@@ -111,6 +111,16 @@ pub enum CallError {
         /// The names that it has.
         known: Vec<String>,
     },
+    /// A value for a queue that an array of streams does not have.
+    #[error("`{queue}` is no queue of `{argument}`, which has the extents {extents:?}")]
+    NoQueue {
+        /// The given name.
+        queue: String,
+        /// The argument.
+        argument: String,
+        /// Extents of the array of queues.
+        extents: Vec<i64>,
+    },
     /// A name given twice.
     #[error("argument `{argument}` was given twice")]
     Duplicate {

@@ -10,7 +10,7 @@ use super::error::CallError;
 use super::library::{Instance, Library};
 use super::placement::Placement;
 use super::queue::PassedQueue;
-use crate::interface::ProfileFormat;
+use crate::interface::{ArgumentKind, ProfileFormat};
 
 /// A checked call on an instance of its own, to be run any number of times on the same memory.
 ///
@@ -30,8 +30,8 @@ pub struct PreparedCall<'lib, 'data> {
     /// Given back when the call is dropped.
     instance: Option<Instance>,
     values: Vec<(String, Value<'data>)>,
-    /// For each argument, which of the values is its.
-    order: Vec<Option<usize>>,
+    /// For each argument, which of the values are its: one, or those of its queues in row-major order.
+    order: Vec<Vec<usize>>,
     /// For each argument, its value if it is passed by value.
     immediate: Vec<Immediate>,
     /// For each argument, where its elements go, if it was given dense and the program takes it otherwise.
@@ -46,7 +46,7 @@ impl<'lib, 'data> PreparedCall<'lib, 'data> {
         library: &'lib Library,
         instance: Instance,
         values: Vec<(String, Value<'data>)>,
-        order: Vec<Option<usize>>,
+        order: Vec<Vec<usize>>,
         immediate: Vec<Immediate>,
         placements: Vec<Option<Placement>>,
     ) -> Self {
@@ -104,19 +104,25 @@ impl<'lib, 'data> PreparedCall<'lib, 'data> {
         // Copies with the program's strides, made anew: the caller may have changed the memory since the last run.
         let mut copies: Vec<Option<Vec<Immediate>>> = Vec::with_capacity(self.order.len());
         let mut pointers: Vec<*mut c_void> = Vec::with_capacity(self.order.len());
-        let mut queues: Vec<(usize, Box<PassedQueue>)> = Vec::new();
-        for ((value, bytes), placement) in self.order.iter().zip(&mut self.immediate).zip(&self.placements) {
-            let buffer = match value.map(|index| (index, &mut self.values[index].1)) {
-                Some((index, Value::Queue(elements))) => {
-                    let Some(queue) = PassedQueue::of(elements) else { return Err(CallError::NoMemory) };
-                    let mut queue = Box::new(queue);
-                    pointers.push((&raw mut *queue).cast());
-                    copies.push(None);
-                    queues.push((index, queue));
-                    continue;
+        let mut streams: Vec<(&[usize], Vec<PassedQueue>)> = Vec::new();
+        let arguments = self.library.interface().arguments();
+        for (((argument, values), bytes), placement) in
+            arguments.iter().zip(&self.order).zip(&mut self.immediate).zip(&self.placements)
+        {
+            if let ArgumentKind::Queue { .. } = argument.kind {
+                let mut queues = Vec::with_capacity(values.len());
+                for index in values {
+                    let Value::Queue(elements) = &self.values[*index].1 else { continue };
+                    queues.push(PassedQueue::of(elements).ok_or(CallError::NoMemory)?);
                 }
-                Some((_, Value::Buffer(buffer))) => Some(&mut buffer.bytes),
-                Some((_, Value::Scalar { .. } | Value::Symbol(_))) | None => None,
+                pointers.push(queues.as_mut_ptr().cast());
+                copies.push(None);
+                streams.push((values, queues));
+                continue;
+            }
+            let buffer = match values.first().map(|index| &mut self.values[*index].1) {
+                Some(Value::Buffer(buffer)) => Some(&mut buffer.bytes),
+                Some(Value::Scalar { .. } | Value::Symbol(_) | Value::Queue(_)) | None => None,
             };
             let mut copy = placement
                 .as_ref()
@@ -131,11 +137,11 @@ impl<'lib, 'data> PreparedCall<'lib, 'data> {
         }
         pointers.extend(self.callbacks.iter().map(|function| function.0.cast_mut()));
         // SAFETY: every pointer was checked to lead to as many elements of the right type as the interface says, and
-        // to mutable memory where the program writes; all of it is borrowed or owned by `self`, or one of `copies` and `queues`,
+        // to mutable memory where the program writes; all of it is borrowed or owned by `self`, or one of `copies` and `streams`,
         // whose elements do not move.
         let result = unsafe { self.library.run_on(instance, &pointers) };
-        for ((value, placement), copy) in self.order.iter().zip(&self.placements).zip(copies) {
-            let value = value.map(|index| &mut self.values[index].1);
+        for ((values, placement), copy) in self.order.iter().zip(&self.placements).zip(copies) {
+            let value = values.first().map(|index| &mut self.values[*index].1);
             if let (Some(placement), Some(mut copy), Some(Value::Buffer(buffer))) = (placement, copy, value)
                 && let Bytes::Mutable(dense) = &mut buffer.bytes
             {
@@ -143,9 +149,11 @@ impl<'lib, 'data> PreparedCall<'lib, 'data> {
             }
         }
         if result.is_ok() {
-            for (index, queue) in queues {
-                if let Value::Queue(elements) = &mut self.values[index].1 {
-                    queue.store(elements);
+            for (indices, queues) in streams {
+                for (index, queue) in indices.iter().zip(queues) {
+                    if let Value::Queue(elements) = &mut self.values[*index].1 {
+                        queue.store(elements);
+                    }
                 }
             }
         }

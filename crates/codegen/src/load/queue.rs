@@ -9,7 +9,7 @@ unsafe extern "C" {
     fn free(memory: *mut c_void);
 }
 
-/// A stream argument of generated code, with the layout of `crates/runtime/src/c/runtime.h`.
+/// A queue of a stream argument of generated code, with the layout of `crates/runtime/src/c/runtime.h`.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct PassedQueue {

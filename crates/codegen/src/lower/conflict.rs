@@ -15,8 +15,8 @@ use super::access::{AccessKind, Record};
 use super::accumulator::set_constant;
 use super::scalar::less;
 use crate::plan::{
-    Allocation, BufferId, Collected, Copy, CopySelector, If, Location, LoopDimension, PrivateAccumulator,
-    Realisation, Resolved, Statement, TaskKind, Tasks, Touch, identity, touches,
+    Allocation, BufferId, Collected, Copy, CopySelector, If, Location, LoopDimension, Part,
+    PrivateAccumulator, Realisation, Resolved, Statement, TaskKind, Tasks, Touch, identity, touches,
 };
 
 /// A loop around the current place.
@@ -111,7 +111,9 @@ impl<'g> Lowering<'g> {
     ) -> Vec<Statement> {
         let n_buffers = self.loops.last().map_or(0, |open| open.n_buffers);
         let on_stack = |id: &BufferId| self.plan.buffer(*id).allocation == Allocation::Stack;
-        let locals = self.buffers_from(n_buffers).filter(on_stack).collect();
+        // Tasks inside of these have their own already.
+        let inner = owned_inside(&body);
+        let locals = self.buffers_from(n_buffers).filter(on_stack).filter(|id| !inner.contains(id)).collect();
         let (_, before, after) = self.close_loop(&mut body);
         let label = label.to_owned();
         let kind = TaskKind { label, dimension: Some(dimension.clone()), after: Vec::new(), locals, body };
@@ -371,7 +373,7 @@ impl<'g> Lowering<'g> {
     }
 }
 
-/// Buffers that the threads of loops in a body have for themselves.
+/// Buffers that the threads of loops and the tasks in a body have for themselves.
 fn owned_inside(body: &[Statement]) -> BTreeSet<BufferId> {
     let mut owned = BTreeSet::new();
     owned_by(body, &mut owned);
@@ -380,12 +382,11 @@ fn owned_inside(body: &[Statement]) -> BTreeSet<BufferId> {
 
 fn owned_by(body: &[Statement], owned: &mut BTreeSet<BufferId>) {
     for statement in body {
-        if let Statement::Loop(each) = statement
-            && let Some(team) = each.team()
-        {
-            owned.extend(&team.locals);
-            owned.extend(team.privates.iter().map(|private| private.buffer));
-        }
+        statement.parts(&mut |part| {
+            if let Part::Owns(buffer) = part {
+                owned.insert(buffer);
+            }
+        });
         statement.bodies().into_iter().for_each(|body| owned_by(body, owned));
     }
 }

@@ -86,20 +86,13 @@ impl<'g> Lowering<'g> {
     }
 
     /// The buffer of the next argument.
-    pub(super) fn argument_buffer(
-        &mut self,
-        frame: &CallFrame<'g>,
-        container: &Container,
-    ) -> Result<BufferId, LowerError> {
-        if container.is_stream() {
-            if !container.shape().is_empty() {
-                let what = format!("an argument that is an array of streams, `{}`", container.name);
-                return Err(LowerError::Unsupported { what, path: frame.path.to_string() });
-            }
-            return Ok(self.add_buffer(frame, container, allocated_when_needed(frame, container)));
-        }
-        let position = self.plan.arguments.len();
-        Ok(self.add_buffer(frame, container, Allocation::Argument(position)))
+    pub(super) fn argument_buffer(&mut self, frame: &CallFrame<'g>, container: &Container) -> BufferId {
+        let allocation = if container.is_stream() {
+            allocated_when_needed(frame, container)
+        } else {
+            Allocation::Argument(self.plan.arguments.len())
+        };
+        self.add_buffer(frame, container, allocation)
     }
 
     /// All of a container that lies in a buffer of its own.

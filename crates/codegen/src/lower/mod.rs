@@ -203,7 +203,7 @@ impl<'g> Lowering<'g> {
             sdfg.symbols().map(|(symbol, _)| (symbol.clone(), Expr::symbol(symbol.clone()))).collect();
         let accesses = AccessSets::of_region(sdfg, sdfg.body()).through_aliases(sdfg);
         for (id, container) in sdfg.arguments() {
-            let buffer = self.argument_buffer(&frame, container)?;
+            let buffer = self.argument_buffer(&frame, container);
             let bound = self.bind_whole(container, buffer);
             let kind = match container.kind {
                 ContainerKind::Scalar => PassedAs::Scalar,
@@ -224,7 +224,8 @@ impl<'g> Lowering<'g> {
                     && container.element.as_scalar().is_some_and(|ty| !ty.is_complex())
                     && !accesses.writes.contains(&id),
                 read: accesses.reads.contains(&id),
-                written: accesses.writes.contains(&id),
+                // The caller gets what is left of a stream, also of one from which elements are only taken.
+                written: accesses.writes.contains(&id) || kind == PassedAs::Queue,
                 buffer,
             });
             if !self.plan.arguments.last().is_some_and(|argument| argument.by_value)

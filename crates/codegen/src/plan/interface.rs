@@ -38,7 +38,7 @@ impl Plan {
             let element = argument.element;
             let kind = match argument.kind {
                 PassedAs::Scalar => ArgumentKind::Scalar { element, access },
-                PassedAs::Queue => ArgumentKind::Queue { element },
+                PassedAs::Queue => ArgumentKind::Queue { element, shape: argument.shape.clone() },
                 PassedAs::Array => ArgumentKind::Array {
                     element,
                     shape: argument.shape.clone(),

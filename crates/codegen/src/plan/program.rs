@@ -63,7 +63,7 @@ pub enum PassedAs {
     Array,
     /// A scalar.
     Scalar,
-    /// A stream of one queue.
+    /// A stream, by its queues in row-major order.
     Queue,
 }
 
@@ -74,13 +74,13 @@ pub struct Argument {
     pub name: String,
     /// Type of one element.
     pub element: ElementType,
-    /// Shape over symbol arguments; empty for a scalar.
+    /// Shape over symbol arguments; empty for a scalar and for one queue.
     pub shape: Vec<Expr>,
     /// Elements between neighbours along each dimension.
     pub strides: Vec<Expr>,
     /// Position of the element with all indices zero.
     pub offset: Expr,
-    /// Elements that the caller has to provide.
+    /// Elements, or queues, that the caller has to provide.
     pub size: Expr,
     /// Its kind.
     pub kind: PassedAs,

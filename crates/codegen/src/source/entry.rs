@@ -1,7 +1,6 @@
 //! The exported functions of a program, and the handle that holds its state.
 
 use sdfg::dtype::ScalarType;
-use sdfg::symbolic::Expr;
 
 use super::error::Print;
 use super::function::{Base, Function, Returns};
@@ -325,12 +324,11 @@ impl Program<'_> {
                 let helper = self.helper("sdfg_meet", || MEET.to_owned());
                 let mut ends = Vec::new();
                 for argument in [first, second] {
-                    let bytes = match argument.kind {
-                        PassedAs::Queue => "sizeof(sdfg_queue)".to_owned(),
-                        PassedAs::Array | PassedAs::Scalar => {
-                            self.plan_bytes(f, &self.plan.buffer(argument.buffer).size, argument)?
-                        }
+                    let ty = match argument.kind {
+                        PassedAs::Queue => "sdfg_queue".to_owned(),
+                        PassedAs::Array | PassedAs::Scalar => self.memory_type(argument.element),
                     };
+                    let bytes = f.byte_size(&self.plan.buffer(argument.buffer).size, &ty)?;
                     ends.push(format!("{}, {bytes}", self.argument_name(argument)));
                 }
                 let condition = format!("{helper}({})", ends.join(", "));
@@ -340,11 +338,6 @@ impl Program<'_> {
             }
         }
         Ok(())
-    }
-
-    fn plan_bytes(&self, f: &mut Function<'_, '_>, size: &Expr, argument: &Argument) -> Print<String> {
-        let ty = self.memory_type(argument.element);
-        f.byte_size(size, &ty)
     }
 
     /// Gives a persistent buffer its memory, which the first run allocates.

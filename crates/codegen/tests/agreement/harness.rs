@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::process::{Command, Stdio};
 
 use sdfg::dtype::{ScalarKind, ScalarType};
-use sdfg::interpret::{Arguments, Interpreter, Options};
+use sdfg::interpret::{Arguments, Interpreter, Options, tensors_of};
 use sdfg::ir::Sdfg;
 use sdfg::syntax::CompareOp;
 use sdfg::tasklet::arith::{self, cast};
@@ -209,21 +209,19 @@ pub(crate) fn prepared(program: &Sdfg, symbols: &[(String, i64)]) -> Result<(Val
             };
             expr.eval(&value).map_err(|error| error.to_string())
         };
-        // The caller decides how many elements a stream begins with.
-        let shape = if container.is_stream() {
-            vec![5]
-        } else {
-            container.shape().iter().map(extent).collect::<Result<Vec<_>, _>>()?
-        };
-        let first = container.name.bytes().map(usize::from).sum::<usize>();
-        let count = shape.iter().product::<i64>().max(0) as usize;
-        let bytes = (0..count).flat_map(|at| {
-            let value = number(first + at, container.element.lane());
-            value.to_bytes().into_iter().take(container.element.size())
-        });
-        let tensor = Tensor::from_bytes(container.element, shape, bytes.collect())
-            .map_err(|error| format!("{}: {error}", container.name))?;
-        arguments.set(&container.name, tensor);
+        let extents = container.shape().iter().map(extent).collect::<Result<Vec<_>, _>>()?;
+        // The caller decides how many elements a queue begins with.
+        for (name, shape) in tensors_of(container, extents, || 5) {
+            let first = name.bytes().map(usize::from).sum::<usize>();
+            let count = shape.iter().product::<i64>().max(0) as usize;
+            let bytes = (0..count).flat_map(|at| {
+                let value = number(first + at, container.element.lane());
+                value.to_bytes().into_iter().take(container.element.size())
+            });
+            let tensor = Tensor::from_bytes(container.element, shape, bytes.collect())
+                .map_err(|error| format!("{name}: {error}"))?;
+            arguments.set(name, tensor);
+        }
     }
     Ok((program, arguments))
 }

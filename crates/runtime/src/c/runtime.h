@@ -55,12 +55,12 @@ typedef struct {
     int64_t count;
 } sdfg_queue;
 
-/* Adds the elements of a caller's queue, all of them also beyond a bound. A status. */
-SDFG int32_t sdfg_stream_receive(sdfg_stream *stream, const sdfg_queue *queue);
-/* Makes room in the caller's queue for what is in the stream. A status; the queue holds what it held, at another place perhaps. */
-SDFG int32_t sdfg_stream_reserve(const sdfg_stream *stream, sdfg_queue *queue);
-/* Makes the caller's queue hold what is in the stream, whose elements stay there. There is room, by sdfg_stream_reserve. */
-SDFG void sdfg_stream_hand_back(const sdfg_stream *stream, sdfg_queue *queue);
+/* Adds the elements of the caller's queues, one for each queue of the stream, all of them also beyond a bound. A status. */
+SDFG int32_t sdfg_stream_receive(sdfg_stream *stream, const sdfg_queue *queues);
+/* Makes room in the caller's queues for what is in the stream. A status; each queue holds what it held, at another place perhaps. */
+SDFG int32_t sdfg_stream_reserve(const sdfg_stream *stream, sdfg_queue *queues);
+/* Makes the caller's queues hold what is in the stream, whose elements stay there. There is room, by sdfg_stream_reserve. */
+SDFG void sdfg_stream_hand_back(const sdfg_stream *stream, sdfg_queue *queues);
 
 /* Adds `count` elements, `stride` bytes apart; waits for room. A status. */
 SDFG int32_t sdfg_stream_push(sdfg_stream *stream, int64_t queue, const void *from, int64_t count, int64_t stride, sdfg_task *task);

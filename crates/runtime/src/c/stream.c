@@ -147,28 +147,33 @@ void sdfg_stream_close(sdfg_stream *stream) {
 }
 
 int32_t sdfg_stream_receive(sdfg_stream *stream, const sdfg_queue *given) {
-    sdfg_fifo *queue = &stream->queue[0];
-    if (given->count == 0) return SDFG_SUCCESS;
-    if (given->count < 0 || !given->elements) return SDFG_INVALID_ARGUMENT;
-    if (!sdfg_grow(stream, queue, given->count)) return SDFG_OUT_OF_MEMORY;
-    sdfg_put(stream, queue, (const char *)given->elements, given->count, stream->bytes);
+    for (int64_t q = 0; q < stream->queues; q++) {
+        if (given[q].count == 0) continue;
+        if (given[q].count < 0 || !given[q].elements) return SDFG_INVALID_ARGUMENT;
+        if (!sdfg_grow(stream, &stream->queue[q], given[q].count)) return SDFG_OUT_OF_MEMORY;
+        sdfg_put(stream, &stream->queue[q], (const char *)given[q].elements, given[q].count, stream->bytes);
+    }
     return SDFG_SUCCESS;
 }
 
 int32_t sdfg_stream_reserve(const sdfg_stream *stream, sdfg_queue *given) {
-    int64_t count = sdfg_length_of(&stream->queue[0]);
-    if (count <= given->count) return SDFG_SUCCESS;
-    void *longer = realloc(given->elements, (size_t)(count * stream->bytes));
-    if (!longer) return SDFG_OUT_OF_MEMORY;
-    given->elements = longer;
+    for (int64_t q = 0; q < stream->queues; q++) {
+        int64_t count = sdfg_length_of(&stream->queue[q]);
+        if (count <= given[q].count) continue;
+        void *longer = realloc(given[q].elements, (size_t)(count * stream->bytes));
+        if (!longer) return SDFG_OUT_OF_MEMORY;
+        given[q].elements = longer;
+    }
     return SDFG_SUCCESS;
 }
 
 void sdfg_stream_hand_back(const sdfg_stream *stream, sdfg_queue *given) {
-    sdfg_fifo queue = stream->queue[0];
-    int64_t count = queue.length;
-    if (count > 0) sdfg_get(stream, &queue, (char *)given->elements, count, stream->bytes);
-    given->count = count;
+    for (int64_t q = 0; q < stream->queues; q++) {
+        sdfg_fifo queue = stream->queue[q];
+        int64_t count = queue.length;
+        if (count > 0) sdfg_get(stream, &queue, (char *)given[q].elements, count, stream->bytes);
+        given[q].count = count;
+    }
 }
 
 int32_t sdfg_stream_push(sdfg_stream *stream, int64_t number, const void *from, int64_t count, int64_t stride, sdfg_task *task) {

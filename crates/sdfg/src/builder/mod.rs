@@ -215,7 +215,20 @@ impl SdfgBuilder {
     /// ```
     #[track_caller]
     pub fn queue_argument(&mut self, name: &str, element: impl Into<ElementType>) -> ContainerId {
-        self.declare(name, element.into(), ContainerKind::Stream { shape: Vec::new(), capacity: None })
+        self.stream_argument(name, element, std::iter::empty::<Expr>())
+    }
+
+    /// Declares an array of queues that the caller passes, each with the elements that the call gives and those that are left
+    /// ([`queue_names`](crate::interpret::queue_names)).
+    #[track_caller]
+    pub fn stream_argument(
+        &mut self,
+        name: &str,
+        element: impl Into<ElementType>,
+        shape: impl IntoIterator<Item = impl IntoExpr>,
+    ) -> ContainerId {
+        let shape = self.shape(shape);
+        self.declare(name, element.into(), ContainerKind::Stream { shape, capacity: None })
     }
 
     /// Declares a reference, which names whatever part of a container [`StateBuilder::set`] said last while running.

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::dtype::{ScalarKind, ScalarType};
-use sdfg::interpret::{Arguments, Interpreter, Options, RunError, TrapKind};
+use sdfg::interpret::{Arguments, Interpreter, Options, RunError, TrapKind, tensors_of};
 use sdfg::ir::{Container, Sdfg};
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::tasklet::arith::cast;
@@ -224,38 +224,39 @@ impl<'a> Signature<'a> {
         for (_, container) in self.sdfg.arguments() {
             let extents =
                 container.shape().iter().map(|extent| extent.eval(&|name| values.get(name).copied()));
-            let shape: Vec<i64> =
-                if container.is_stream() { vec![4] } else { extents.collect::<Result<_, _>>().ok()? };
-            let count = shape.iter().try_fold(1_i64, |count, extent| count.checked_mul(*extent))?;
-            if shape.iter().any(|extent| *extent < 0) || count > MOST_ELEMENTS {
+            let extents: Vec<i64> = extents.collect::<Result<_, _>>().ok()?;
+            let count = extents.iter().try_fold(1_i64, |count, extent| count.checked_mul(*extent))?;
+            if extents.iter().any(|extent| *extent < 0) || count > MOST_ELEMENTS {
                 return None;
             }
             let number = |expr: &Expr| expr.eval(&|name| values.get(name).copied()).ok();
             if let Some(layout) = container.kind.layout().filter(|layout| !layout.is_packed())
-                && overlaps(&shape, &layout.strides.iter().map(number).collect::<Option<Vec<_>>>()?)
+                && overlaps(&extents, &layout.strides.iter().map(number).collect::<Option<Vec<_>>>()?)
             {
                 return None;
             }
             let lane = container.element.lane();
-            let mut bytes = Vec::new();
-            let shift = rng.below(4096) as i64;
-            for position in 0..count {
-                for _ in 0..container.element.lanes() {
-                    let value = if lane.is_float() || lane.is_complex() || lane == ScalarType::Bool {
-                        // An odd factor permutes the parts: which element is the largest, say, is not open.
-                        element(shift + position.wrapping_mul(40_503), position, lane, recipe.fill)
-                    } else if container.shape().iter().all(Expr::is_one) {
-                        let same = Symbol::new(&format!("{OF_FORTRAN}{}", container.name)).ok();
-                        let same = same.and_then(|symbol| values.get(&symbol).copied());
-                        let value = same.or(recipe.scalars).unwrap_or(smallest);
-                        cast(Value::I64(value), lane)
-                    } else {
-                        cast(Value::I64(index(recipe.indices, position, smallest, &mut rng)), lane)
-                    };
-                    bytes.extend_from_slice(&value.to_bytes()[..lane.size()]);
+            for (name, shape) in tensors_of(container, extents, || 4) {
+                let mut bytes = Vec::new();
+                let shift = rng.below(4096) as i64;
+                for position in 0..shape.iter().product() {
+                    for _ in 0..container.element.lanes() {
+                        let value = if lane.is_float() || lane.is_complex() || lane == ScalarType::Bool {
+                            // An odd factor permutes the parts: which element is the largest, say, is not open.
+                            element(shift + position.wrapping_mul(40_503), position, lane, recipe.fill)
+                        } else if container.shape().iter().all(Expr::is_one) {
+                            let same = Symbol::new(&format!("{OF_FORTRAN}{}", container.name)).ok();
+                            let same = same.and_then(|symbol| values.get(&symbol).copied());
+                            let value = same.or(recipe.scalars).unwrap_or(smallest);
+                            cast(Value::I64(value), lane)
+                        } else {
+                            cast(Value::I64(index(recipe.indices, position, smallest, &mut rng)), lane)
+                        };
+                        bytes.extend_from_slice(&value.to_bytes()[..lane.size()]);
+                    }
                 }
+                arguments.set(name, Tensor::from_bytes(container.element, shape, bytes).ok()?);
             }
-            arguments.set(&container.name, Tensor::from_bytes(container.element, shape, bytes).ok()?);
         }
         Some(arguments)
     }
