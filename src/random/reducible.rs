@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::rng::Rng;
+use super::seldom::FACTOR;
 
 /// Text of the program of a seed. Its symbol is `N`.
 pub(super) fn reducible(seed: u64) -> String {
@@ -109,6 +110,7 @@ impl Program {
         let r = format!("R{number}");
         let (resolution, value) = if rng.chance(80) { ("sum", "0") } else { ("product", "1") };
         let value = if rng.chance(10) { "0.5" } else { value };
+        let summand = if resolution == "product" { FACTOR } else { "x + 0.5 * z" };
         let params = ["i", "j"];
         let is_local = rng.chance(50);
         let (range, extent) = match rng.below(5) {
@@ -124,7 +126,7 @@ impl Program {
         ranges.insert(position, format!("k = {range}"));
         let body = |at: &str, target: &str| {
             format!(
-                "      tasklet t (x, z) -> (y) {{ y = x + 0.5 * z }}\n      {at}.D -> t.x: D[{extent}, i, j]\n      {at}.D -> t.z: D[0, j, i]\n      t.y -> {at}.R: {target} wcr({resolution})\n"
+                "      tasklet t (x, z) -> (y) {{ y = {summand} }}\n      {at}.D -> t.x: D[{extent}, i, j]\n      {at}.D -> t.z: D[0, j, i]\n      t.y -> {at}.R: {target} wcr({resolution})\n"
             )
         };
         if is_local {

@@ -1,5 +1,6 @@
 //! Random programs with what some transformations find in few other programs: sums of inner maps, independent parts of a map,
-//! blocks that never run, local streams, wavefronts, loops around maps, buffers of a loop, products, copies of parts.
+//! tasklets in a row, blocks that never run, local streams, wavefronts, loops around maps, buffers of a loop, products, copies of
+//! parts.
 //!
 //! Each part of a program is made for one transformation. Most choices keep it applicable; some do not, or change what the
 //! rewritten program must respect.
@@ -9,8 +10,9 @@ use std::fmt::Write;
 use super::rng::Rng;
 
 /// The parts, each with the transformations that it is for in its documentation.
-const PARTS: [fn(&mut Program, &mut Rng); 20] = [
+const PARTS: [fn(&mut Program, &mut Rng); 23] = [
     Program::inner_sum,
+    Program::tasklets_in_a_row,
     Program::independent_parts,
     Program::decided,
     Program::pushes,
@@ -31,6 +33,8 @@ const PARTS: [fn(&mut Program, &mut Rng); 20] = [
     Program::decided,
     Program::product,
     Program::whole_copy,
+    Program::inner_sum,
+    Program::tasklets_in_a_row,
 ];
 
 /// Text of the program of a seed. Its symbol is `N`.
@@ -64,6 +68,9 @@ fn of_one(rng: &mut Rng) -> &'static str {
     ["x", "0.5 * x", "x - 1.5", "max(x, 0.25)"][rng.below(4)]
 }
 
+/// A factor of a product that an element decides: products of any number of powers of two are exact.
+pub(super) const FACTOR: &str = "2.0 if x > 0.25 else -0.5";
+
 /// A tasklet's code over two elements.
 fn of_two(rng: &mut Rng) -> &'static str {
     ["x + 0.5 * z", "x - z", "max(x, z)", "0.5 * x + 2.0"][rng.below(4)]
@@ -86,37 +93,114 @@ impl Program {
     /// A map in a map that combines with elements: `AccumulateTransient`, `LocalStorage`.
     fn inner_sum(&mut self, rng: &mut Rng) {
         let n = self.number;
-        let target = ["R#[i]", "R#[i]", "R#[0]", "R#[N - 1 - i]"][rng.below(4)].replace('#', &n.to_string());
+        let target = ["R#[i]", "R#[i]", "R#[0]", "R#[N - 1 - i]"][rng.below(4)];
         self.container(&format!("array R{n}: f64[N]"));
-        // Products of more elements would not be exact.
         let resolution = ["sum", "sum", "product", "max"][rng.below(4)];
-        let is_exact_twice = resolution != "product" || !target.contains("[0]");
-        let target = if is_exact_twice { target } else { format!("R{n}[i]") };
-        let range = ["0:N", "0:N", "1:N", "N - 1:-1:-1", "0:N:2"][rng.below(5)];
+        let (source, range, index) = if rng.chance(50) {
+            ("A", ["0:N", "0:N", "1:N", "N - 1:-1:-1", "0:N:2"][rng.below(5)], "i, j")
+        } else {
+            ("V", ["0:4", "1:3", "3:-1:-1", "i:i + 3", "0:4:3"][rng.below(5)], "j")
+        };
         let other = if rng.chance(20) {
             format!("  tasklet u () -> (y) {{ y = 1 }}\n  u.y -> o.R: {target} wcr({resolution})\n")
         } else {
             String::new()
         };
         let to_exit = if other.is_empty() { "" } else { "    o.R -> R\n" };
-        let value = of_one(rng);
+        let value = if resolution == "product" { FACTOR } else { of_one(rng) };
         self.add(&format!(
             "state s# {{
-  access A
+  access X = {source}
   access R = R#
   map o [i = 0:N] {{
     map m [j = {range}] {{
       tasklet t (x) -> (y) {{ y = {value} }}
-      m.A -> t.x: A[i, j]
+      m.X -> t.x: {source}[{index}]
       t.y -> m.R: {target} wcr({resolution})
     }}
-    o.A -> m.A
+    o.X -> m.X
     m.R -> o.S
   {other}  }}
-  A -> o.A
+  X -> o.X
   o.S -> R
 {to_exit}}}"
         ));
+    }
+
+    /// Two or three tasklets with scalars between them, in a map or not: `TaskletFusion`.
+    fn tasklets_in_a_row(&mut self, rng: &mut Rng) {
+        let n = self.number;
+        let is_in_map = rng.chance(60);
+        self.container(&format!("array P{n}: f64[N]"));
+        let (mut nodes, mut edges) = (String::new(), String::new());
+        let (port, index) = if is_in_map { ("m.", "i") } else { ("", "0") };
+        let count = 2 + rng.below(2);
+        for at in 0..count {
+            // With locals, and with symbols.
+            let symbol = if is_in_map { "i" } else { "N" };
+            let code = match rng.below(6) {
+                0 => "p = x - z; y = 0.5 * p".to_owned(),
+                1 => format!("y = x + {symbol}"),
+                2 => "y = max(x, z)".to_owned(),
+                3 => "x1 = z; y = x + 0.5 * x1".to_owned(),
+                _ => "y = x - 0.5 * z".to_owned(),
+            };
+            let code = if rng.chance(10) {
+                "\n    if x > z:\n      y = x\n    else:\n      y = z\n  ".to_owned()
+            } else {
+                format!(" {code} ")
+            };
+            let _ = writeln!(nodes, "  tasklet t{at} (x, z) -> (y) {{{code}}}");
+            let second = ["V", "W"][rng.below(2)];
+            let offset = rng.below(3);
+            let scalar = at.checked_sub(1).map(|before| format!("c#_{before}"));
+            match &scalar {
+                Some(scalar) => {
+                    let _ = writeln!(edges, "  C{} -> t{at}.x: {scalar}", at - 1);
+                }
+                None => {
+                    let _ = writeln!(edges, "  {port}V -> t{at}.x: V[{index}]");
+                }
+            }
+            match &scalar {
+                // The scalar twice.
+                Some(scalar) if rng.chance(10) => {
+                    let _ = writeln!(edges, "  C{} -> t{at}.z: {scalar}", at - 1);
+                }
+                _ => {
+                    let _ = writeln!(edges, "  {port}{second} -> t{at}.z: {second}[{index} + {offset}]");
+                }
+            }
+            if at + 1 < count {
+                // Small numbers are exact in either type.
+                let element = if rng.chance(20) { "f32" } else { "f64" };
+                self.container(&format!("transient scalar c{n}_{at}: {element}"));
+                let _ = writeln!(nodes, "  access C{at} = c#_{at}");
+                let _ = writeln!(edges, "  t{at}.y -> C{at}: c#_{at}");
+                if at > 0 && rng.chance(15) {
+                    let _ = writeln!(edges, "  order t0 -> C{at}");
+                }
+            } else if is_in_map {
+                let _ = writeln!(edges, "  t{at}.y -> m.P: P#[i]");
+            } else {
+                let _ = writeln!(edges, "  t{at}.y -> P: P#[0]");
+            }
+        }
+        let used = |name: &str| edges.contains(&format!("{port}{name} -> "));
+        let sources: Vec<&str> = ["V", "W"].into_iter().filter(|name| used(name)).collect();
+        let mut text = String::from("state s# {\n");
+        sources.iter().for_each(|name| text.push_str(&format!("  access {name}\n")));
+        text.push_str("  access P = P#\n");
+        if is_in_map {
+            let range = ["0:N", "N - 1:-1:-1"][rng.below(2)];
+            let _ = write!(text, "  map m [i = {range}] {{\n{nodes}{edges}  }}\n");
+            sources.iter().for_each(|name| text.push_str(&format!("  {name} -> m.{name}\n")));
+            text.push_str("  m.P -> P\n");
+        } else {
+            text.push_str(&nodes);
+            text.push_str(&edges);
+        }
+        self.add(&(text + "}"));
     }
 
     /// A map with contents that no edge joins: `MapFission`.
@@ -232,7 +316,7 @@ m.q{at} -> Y{at}
         let turn = rng.below(params.len());
         params.rotate_left(turn);
         let (fill, filled) = [("p = 0:N", "p"), ("p = 0:N, q = 0:N", "p, q")][rank - 1];
-        let value = if is_product { "x" } else { of_one(rng) };
+        let value = if is_product { FACTOR } else { of_one(rng) };
         self.add(&format!(
             "state s# {{
   access V
