@@ -164,7 +164,8 @@ impl<'p> Counted<'p> {
         used.into_iter().filter(is_private).collect()
     }
 
-    /// The views that the body only reads, of containers that it does not write: reading them is never a conflict.
+    /// The views that the body only reads, also through views of them, of containers that it does not write: reading them is
+    /// never a conflict.
     pub(crate) fn read_views(&self, site: &Site<'_>) -> BTreeSet<ContainerId> {
         let sdfg = site.sdfg;
         let body = self.repeated.body;
@@ -172,7 +173,7 @@ impl<'p> Counted<'p> {
             blocks_in(sdfg, body).into_iter().filter_map(|block| state_in(sdfg, block)).collect();
         let written = AccessSets::of_region(sdfg, body).through_aliases(sdfg).writes;
         let uses = site.uses();
-        let is_read = |used: &Use| match *used {
+        let is_read = |used: &Use, views: &BTreeSet<ContainerId>| match *used {
             Use::Access(state, node) => {
                 let graph = sdfg.state(state);
                 let into: Vec<EdgeId> = graph.in_edges(node);
@@ -182,8 +183,12 @@ impl<'p> Counted<'p> {
                         false
                     }
                 };
-                let reads = |(_, edge): (EdgeId, &sdfg::ir::Edge)| {
-                    matches!(edge.memlet.flow, Flow::Order | Flow::Read(_) | Flow::Copy { .. })
+                let reads = |(_, edge): (EdgeId, &sdfg::ir::Edge)| match edge.memlet.flow {
+                    Flow::Order | Flow::Read(_) | Flow::Copy { .. } => true,
+                    Flow::Bind(_) => {
+                        graph.node(edge.dst).kind.container().is_some_and(|id| views.contains(&id))
+                    }
+                    Flow::Write { .. } | Flow::Value => false,
                 };
                 states.contains(&state)
                     && matches!(&into[..], [edge] if binds(edge))
@@ -194,7 +199,17 @@ impl<'p> Counted<'p> {
         };
         let is_view = |container: &Container| matches!(container.kind, ContainerKind::View(_));
         let views = sdfg.containers().filter(|(_, container)| is_view(container)).map(|(id, _)| id);
-        views.filter(|id| !written.contains(id) && uses.of(*id).iter().all(is_read)).collect()
+        // Without uses, a view does not go along with the body.
+        let is_read_only = |id: &ContainerId| !written.contains(id) && !uses.of(*id).is_empty();
+        let mut views: BTreeSet<ContainerId> = views.filter(is_read_only).collect();
+        loop {
+            let read = |id: &ContainerId| uses.of(*id).iter().all(|used| is_read(used, &views));
+            let left: BTreeSet<ContainerId> = views.iter().copied().filter(read).collect();
+            if left.len() == views.len() {
+                return left;
+            }
+            views = left;
+        }
     }
 
     /// Proves that no iteration touches what another one writes, apart from private containers and sums of both. Views among

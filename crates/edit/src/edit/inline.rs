@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg_graph::analysis::symbols::bound_symbols;
-use sdfg_graph::analysis::{ScopeTree, bound_dimensions, connector_edges};
+use sdfg_graph::analysis::{ScopeTree, bound_dimensions, connector_edges, memlet_path};
 use sdfg_graph::ir::{
     Access, BlockKind, Container, ContainerId, EdgeId, Flow, Lifetime, Memlet, NestedSdfg, Node, NodeId,
     NodeKind, Sdfg, State, StateId,
@@ -180,12 +180,37 @@ impl<'a, 'p> Inliner<'a, 'p> {
             self.editor.put_edge(self.state, copy)?;
         }
         self.keep_order(&nodes.values().copied().collect())?;
+        let outer = self.outer_order();
         let graph = self.editor.graph(self.state);
         for edge in graph.in_edges(self.node).into_iter().chain(graph.out_edges(self.node)) {
             self.editor.remove_path(self.state, edge, &mut touched);
         }
         self.editor.take_node(self.state, self.node);
+        for (src, dst) in outer {
+            let is_used = |id| {
+                let graph = self.editor.graph(self.state);
+                graph.each_in_edge(id).next().is_some() || graph.each_out_edge(id).next().is_some()
+            };
+            if is_used(src) && is_used(dst) && !self.editor.is_before(self.state, src, dst) {
+                self.editor.order(self.state, src, dst)?;
+            }
+        }
         touched.tidy(self.editor)
+    }
+
+    /// Pairs of a scope and a node outside that data of the call order: a data path of the call may end at an access node inside
+    /// that takes the place of an argument, and then orders nothing outside.
+    fn outer_order(&self) -> BTreeSet<(NodeId, NodeId)> {
+        let graph = self.editor.graph(self.state);
+        let ends = |edge: EdgeId| (graph.edge(edge).src, graph.edge(edge).dst);
+        let paths = graph.in_edges(self.node).into_iter().chain(graph.out_edges(self.node));
+        let passing = paths.map(|edge| memlet_path(graph, edge)).filter(|path| path.len() > 1);
+        passing
+            .filter_map(|path| {
+                let (first, last) = (*path.first()?, *path.last()?);
+                Some(if ends(last).1 == self.node { ends(first) } else { ends(last) })
+            })
+            .collect()
     }
 
     /// The edge at the call that edges of an inner access node join directly, if the node is not needed: it is only read

@@ -4,9 +4,10 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg_graph::analysis::SymbolFacts;
+use sdfg_graph::analysis::symbols::scope_parameters;
 use sdfg_graph::ir::{BlockId, BlockKind, EdgeId, NodeId, State, StateId};
 use sdfg_graph::workspace::{Scope, Sizes, enter_scope};
-use sdfg_language::symbolic::Assumptions;
+use sdfg_language::symbolic::{Assumptions, Sign};
 
 use super::editor::Editor;
 use super::pending::{OfSdfg, OfState, Ports, assigned_at, marks};
@@ -223,11 +224,25 @@ pub(super) fn exactness(editor: &mut Editor<'_>, state: StateId, edge: EdgeId) -
         let Some((entry, name)) = outwards.or(inwards).map(|(entry, name)| (entry, name.to_owned())) else {
             continue;
         };
-        let around = known_around(editor, state, entry, &mut inside);
+        let mut around = known_around(editor, state, entry, &mut inside);
+        for outer in editor.enclosing(state, entry) {
+            runs(editor.graph(state), outer, &mut around);
+        }
         let Some(scope) = Scope::of(editor.sdfg(), editor.graph(state), entry, around) else { continue };
         let segments = scope.segments(&exact, &|other| other == name);
         let found = segments.into_iter().find(|(segment, ..)| *segment == edge);
         exact.extend(found.map(|(_, _, is_exact)| (edge, is_exact)));
     }
     exact
+}
+
+/// Adds that the parameters of a scope have values, as they do in each of its iterations.
+fn runs(graph: &State, entry: NodeId, known: &mut Assumptions) {
+    for (_, range) in scope_parameters(graph, entry) {
+        match range.step.sign(known) {
+            Sign::Positive => known.assume_nonnegative(&range.end - &range.begin - 1),
+            Sign::Negative => known.assume_nonnegative(&range.begin - &range.end - 1),
+            Sign::Zero | Sign::NonPositive | Sign::NonNegative | Sign::Unknown => continue,
+        };
+    }
 }

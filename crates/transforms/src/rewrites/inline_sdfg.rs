@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use sdfg::analysis::scope_around;
 use sdfg::edit::{EditError, Editor};
-use sdfg::ir::{BlockKind, Flow, NestedSdfg, Node, NodeId, NodeKind, State};
+use sdfg::ir::{BlockKind, NestedSdfg, Node, NodeId, NodeKind, State};
 use serde::{Deserialize, Serialize};
 
 use super::{anchored, described};
@@ -155,13 +155,6 @@ impl Transformation for InlineSdfg {
             return Err(Refusal::structure(site.label(0), "calls no SDFG"));
         };
         if is_one_state(nested) {
-            let copy = copy_of_arguments(nested);
-            if let Some(label) = copy.filter(|_| scope_around(site.state(), site.found.node(0)).is_some()) {
-                let reason = format!(
-                    "copies its argument `{label}` to another one in a scope: nothing outside would wait for it"
-                );
-                return Err(Refusal::structure(site.label(0), reason));
-            }
             return Ok(Evidence::of_structure());
         }
         let (state, call) = (site.state(), site.found.node(0));
@@ -192,17 +185,4 @@ impl Transformation for InlineSdfg {
             | NodeKind::Library(_) => editor.inline_nested(state, call),
         }
     }
-}
-
-/// The label of an argument of a called SDFG that is copied to another one. In a scope, such a copy would lose its memlets
-/// through the scope, and with them the order of what is outside.
-fn copy_of_arguments(nested: &NestedSdfg) -> Option<&str> {
-    let sdfg = &nested.sdfg;
-    sdfg.states().find_map(|(_, state)| {
-        let (_, edge) = state.edges().find(|(_, edge)| {
-            let is_copy = matches!(edge.memlet.flow, Flow::Copy { .. });
-            is_copy && edge.memlet.accesses().all(|access| sdfg.container(access.container).is_argument())
-        })?;
-        Some(state.node(edge.src).label.as_str())
-    })
 }

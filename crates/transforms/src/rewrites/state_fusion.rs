@@ -1,8 +1,12 @@
 //! [`StateFusion`].
 
+use std::collections::BTreeSet;
+
 use sdfg::analysis::callbacks::state_calls_back;
+use sdfg::analysis::symbols::free_symbols_of_state;
 use sdfg::edit::{EditError, Editor};
-use sdfg::ir::BlockKind;
+use sdfg::ir::{BlockId, BlockKind, ContainerId, Flow, Sdfg, State, Transition, TransitionId};
+use sdfg::symbolic::{Expr, Symbol};
 use serde::{Deserialize, Serialize};
 
 use super::{anchored, described};
@@ -13,12 +17,16 @@ use crate::pattern::{BlockClass, Pattern};
 ///
 /// # When it applies
 ///
-/// The second state follows the first one and no other block, always and without assignments.
+/// The second state follows the first one and no other block, always. Symbols that are set in between are set on the way to
+/// the first state instead.
 ///
 /// # Refusals
 ///
-/// - The first state goes on to several blocks, or with a condition or an assignment.
+/// - The first state goes on to several blocks, or with a condition.
 /// - The second state is reached in other ways, too.
+/// - A symbol is set in between, and the first state begins a region: no transition before it can set the symbol.
+/// - The first state uses such a symbol, or writes data that its value reads.
+/// - A transition to the first state sets such a symbol, too, or one that its value reads.
 /// - Both states call functions of the caller, whose order would not be kept.
 ///
 /// # Before
@@ -90,7 +98,8 @@ use crate::pattern::{BlockClass, Pattern};
 ///
 /// Nodes of the second state wait for the nodes of the first one on which they depend, in whatever component
 /// of the graph they are: an edge, or an edge that only orders, is added for each write before a read, read
-/// before a write, and write before a write.
+/// before a write, and write before a write. The first state neither uses a symbol whose assignment moves nor changes its
+/// value, and assignments of one transition do not see each other.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StateFusion {}
@@ -126,8 +135,8 @@ impl Transformation for StateFusion {
             return Err(Refusal::structure(label(first), "goes on to several blocks"));
         };
         let transition = site.sdfg.transition(*only);
-        if transition.condition.is_some() || !transition.assignments.is_empty() {
-            return Err(Refusal::structure(label(first), "goes on with a condition or an assignment"));
+        if transition.condition.is_some() {
+            return Err(Refusal::structure(label(first), "goes on with a condition"));
         }
         let region = site.sdfg.region(site.sdfg.block(second).region);
         let into = region.transitions.iter().filter(|id| site.sdfg.transition(**id).dst == second);
@@ -144,10 +153,85 @@ impl Transformation for StateFusion {
                 "calls functions of the caller after the first state did",
             ));
         }
+        if !transition.assignments.is_empty() {
+            assigned_before(site, first, transition)?;
+        }
         Ok(Evidence::of_structure())
     }
 
     fn apply(&self, editor: &mut Editor<'_>, found: &Match) -> Result<(), EditError> {
-        editor.merge_states(found.block(0), found.block(1))
+        let (first, second) = (found.block(0), found.block(1));
+        for between in editor.sdfg().transitions_from(first) {
+            let moved = editor.sdfg().transition(between).assignments.clone();
+            if moved.is_empty() {
+                continue;
+            }
+            for id in transitions_to(editor.sdfg(), first) {
+                editor.change_transition(id, |into| into.assignments.extend(moved.iter().cloned()))?;
+            }
+            editor.change_transition(between, |transition| transition.assignments.clear())?;
+        }
+        editor.merge_states(first, second)
     }
+}
+
+fn transitions_to(sdfg: &Sdfg, block: BlockId) -> Vec<TransitionId> {
+    let region = sdfg.region(sdfg.block(block).region);
+    region.transitions.iter().copied().filter(|id| sdfg.transition(*id).dst == block).collect()
+}
+
+/// Checks that the transitions to a state can make the assignments of the transition after it.
+fn assigned_before(site: &Site<'_>, first: BlockId, after: &Transition) -> Result<(), Refusal> {
+    let sdfg = site.sdfg;
+    let block = sdfg.block(first);
+    let refused = |reason: String| Err(Refusal::structure(&block.label, reason));
+    let BlockKind::State(state) = block.kind else { return refused("is no state".to_owned()) };
+    let state = sdfg.state(state);
+    if sdfg.region(block.region).start == Some(first) {
+        return refused("goes on with an assignment, and begins its region".to_owned());
+    }
+    let used = symbols_of(sdfg, state);
+    if let Some((symbol, _)) = after.assignments.iter().find(|(symbol, _)| used.contains(symbol)) {
+        return refused(format!("uses `{symbol}`, which is set after it"));
+    }
+    let read: BTreeSet<&str> = after.assignments.iter().flat_map(|(_, value)| value.names()).collect();
+    let data = read.iter().filter_map(|name| sdfg.find_container(name));
+    for id in data {
+        let same = site.same_memory(id);
+        let name = &sdfg.container(id).name;
+        if state_calls_back(state) || sdfg.container(id).is_alias() || writes(state, &same) {
+            return refused(format!("may write `{name}`, which an assignment after it reads"));
+        }
+    }
+    for (symbol, _) in transitions_to(sdfg, first).iter().flat_map(|id| &sdfg.transition(*id).assignments) {
+        let is_set_twice = after.assignments.iter().any(|(other, _)| other == symbol);
+        if is_set_twice || read.contains(symbol.as_str()) {
+            return refused(format!(
+                "needs `{symbol}` to be set before it, and an assignment after it as well"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Symbols that a state uses, also for the sizes of its containers.
+fn symbols_of(sdfg: &Sdfg, state: &State) -> BTreeSet<Symbol> {
+    let mut used = free_symbols_of_state(state);
+    for container in state.nodes().filter_map(|(_, node)| node.kind.container()).map(|id| sdfg.container(id))
+    {
+        used.extend(container.shape().iter().flat_map(Expr::free_symbols));
+        let strides = container.kind.layout().into_iter().flat_map(|layout| &layout.strides);
+        used.extend(strides.flat_map(Expr::free_symbols));
+    }
+    used
+}
+
+/// Whether a state writes one of the containers, or lets a reference name another one.
+fn writes(state: &State, containers: &BTreeSet<ContainerId>) -> bool {
+    let is_set = |id| state.node(id).kind.container().is_some_and(|id| containers.contains(&id));
+    state.edges().any(|(_, edge)| {
+        let is_written =
+            edge.memlet.write_access().is_some_and(|access| containers.contains(&access.container));
+        is_written || matches!(edge.memlet.flow, Flow::Bind(_)) && is_set(edge.dst)
+    })
 }

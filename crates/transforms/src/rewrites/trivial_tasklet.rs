@@ -16,13 +16,11 @@ use crate::pattern::{NodeClass, Pattern};
 /// # When it applies
 ///
 /// The tasklet has one statement, `out = in`, and stands between two access nodes of elements of one type.
-/// The nodes are not both arguments of a called SDFG.
 ///
 /// # Refusals
 ///
 /// - The tasklet has another statement, more inputs or outputs, or converts its input to another type.
 /// - An edge moves several elements, or those of a stream, view or reference.
-/// - The tasklet is between arguments of a called SDFG, where a copy could not be inlined.
 ///
 /// # Before
 ///
@@ -118,9 +116,6 @@ impl Transformation for TrivialTaskletElimination {
         let is_converted = types.into_iter().flatten().any(|ty| ty != source.element);
         if source.element != target.element || is_converted {
             return refused("converts its input to another type");
-        }
-        if !site.found.calls.is_empty() && source.is_argument() && target.is_argument() {
-            return refused("is between arguments of a called SDFG, where a copy could not be inlined");
         }
         if from.container == to.container {
             return Err(Refusal::container(&source.name, "is copied to itself"));

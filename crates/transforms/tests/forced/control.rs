@@ -1,8 +1,8 @@
 //! Loops whose iterations share more than elements of arrays.
 
-use sdfg_transforms::rewrites::LoopToMap;
+use sdfg_transforms::rewrites::{LoopToMap, StateFusion};
 
-use super::support::refuses_rightly;
+use super::support::{applies, refuses_rightly};
 use super::{program, refuses_rightly_at};
 
 /// The elements come in the order of iterations.
@@ -117,4 +117,71 @@ for l: i = 0:N {
     );
     let reason = refuses_rightly(&text, &LoopToMap::default());
     assert!(reason.contains("on which the shape of `T` depends"), "{reason}");
+}
+
+/// Two states of one tasklet each, `before` and `between` on the ways to them. Their index is `k`, and the second one writes `B`.
+fn two_states(before: &str, first: &str, between: &str) -> String {
+    program(&format!(
+        "state begin {{ }}
+-> s {before}
+state s {{
+  access A
+  access S = {}
+  tasklet t (x) -> (y) {{ y = 2 * x + 1 }}
+  A -> t.x: A[1]
+  t.y -> S: {first}
+}}
+-> e {between}
+state e {{
+  access A
+  access B
+  tasklet u (x) -> (y) {{ y = x }}
+  A -> u.x: A[k]
+  u.y -> B: B[k]
+}}",
+        first.split('[').next().unwrap_or_default()
+    ))
+}
+
+#[test]
+fn symbols_are_set_on_the_way_to_the_first_state() {
+    for (before, between) in [
+        ("with (j = 0)", "with (k = 1)"),
+        ("with (j = 1)", "with (k = N // 2)"),
+        ("with (j = 1)", "with (k = i64(A[0]) % 2 + 1)"),
+    ] {
+        let text = applies(&two_states(before, "B[0]", between), &StateFusion::default());
+        assert!(text.contains("k = ") && !text.contains("state e"), "{text}");
+    }
+}
+
+#[test]
+fn symbols_are_not_set_before_a_state_that_nothing_leads_to() {
+    let text = two_states("", "B[0]", "with (k = 1)").replace("state begin { }\n-> s", "");
+    let reason = refuses_rightly(&text, &StateFusion::default());
+    assert!(reason.contains("begins its region"), "{reason}");
+}
+
+#[test]
+fn symbols_are_not_set_before_a_state_that_uses_them() {
+    let text = two_states("with (j = 0)", "B[k]", "with (k = 1)").replace("j = 0", "k = 0");
+    let reason = refuses_rightly_at(&text, &StateFusion::default(), "p/e");
+    assert!(reason.contains("uses `k`"), "{reason}");
+}
+
+#[test]
+fn symbols_are_not_set_before_a_state_that_decides_them() {
+    let text = two_states("", "C[0]", "with (k = C[0] > 0)");
+    let text = text.replace("k = C[0] > 0", "k = i64(C[0]) % 3");
+    let reason = refuses_rightly_at(&text, &StateFusion::default(), "p/e");
+    assert!(reason.contains("may write `C`"), "{reason}");
+}
+
+#[test]
+fn symbols_are_not_set_twice_on_one_way() {
+    for (before, between) in [("with (j = 1)", "with (k = j)"), ("with (k = 2)", "with (k = 1)")] {
+        let text = two_states(before, "C[0]", between);
+        let reason = refuses_rightly_at(&text, &StateFusion::default(), "p/e");
+        assert!(reason.contains("as well"), "{reason}");
+    }
 }

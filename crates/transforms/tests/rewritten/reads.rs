@@ -2,7 +2,8 @@
 
 use sdfg_transforms::matches;
 use sdfg_transforms::rewrites::{
-    InlineSdfg, LocalStorage, MergeReads, RedundantArray, RedundantReadSlice, TrivialTaskletElimination,
+    AccumulateTransient, InlineSdfg, LocalStorage, MergeReads, RedundantArray, RedundantReadSlice,
+    TrivialTaskletElimination,
 };
 
 use super::support::{applies, page_is_true, parsed, refuses, refuses_rightly};
@@ -142,10 +143,27 @@ fn results_go_to_an_array_that_was_read_before_they_are_made() {
     assert!(!text.contains("scalar x"), "{text}");
 }
 
-/// A map of calls that copy an element, and a read of all elements behind it. Inlined, the copies would have no memlets
-/// through the map, and the read would not wait for them.
+/// In an iteration of the outer map, `N` is at least 1, so the inner map writes its element.
 #[test]
-fn copies_of_called_sdfgs_in_maps_keep_their_order() {
+fn parts_are_exact_where_an_outer_map_runs() {
+    let rows = |range: &str| {
+        program(&format!(
+            "access A\naccess B\nmap m [i = 0:N] {{\nmap n [j = {range}] {{\n
+            tasklet t (a) -> (b) {{ b = a + i }}\nn.A -> t.a: A[j]\nt.b -> n.B: B[i] wcr(sum)\n}}\n
+            m.A -> n.A\nn.B -> m.B\n}}\nA -> m.A\nm.B -> B"
+        ))
+    };
+    for range in ["0:N", "N - 1:-1:-1", "0:i + 1"] {
+        let text = applies(&rows(range), &AccumulateTransient::default());
+        assert!(text.contains("transient array B_sum"), "{text}");
+    }
+    assert!(refuses(&rows("1:N"), &AccumulateTransient::default()).contains("not known exactly"));
+}
+
+/// A map of calls, and a read of all elements behind it. Inlined, arguments that are copied, or read again, have no memlets through
+/// the map any more; the read waits for the map itself.
+#[test]
+fn access_nodes_of_called_sdfgs_in_maps_keep_the_order_outside() {
     let call = |body: &str| {
         program(&format!(
             "access A\naccess T\naccess B\nmap m [i = 0:N] {{\n
@@ -155,11 +173,17 @@ fn copies_of_called_sdfgs_in_maps_keep_their_order() {
             A -> m.a\nm.t -> T\nT -> n.t\nn.b -> B"
         ))
     };
-    let copy = call("p -> q");
-    assert!(refuses_rightly(&copy, &InlineSdfg::default()).contains("nothing outside would wait"));
-    let tasklet = call("tasklet t (x) -> (y) { y = x }\np -> t.x: p\nt.y -> q: q");
-    assert!(!applies(&tasklet, &InlineSdfg::default()).contains("nested"));
-    assert_eq!(matches(&parsed(&tasklet), &TrivialTaskletElimination::default()), []);
+    let bodies = [
+        "p -> q",
+        "tasklet t (x) -> (y) { y = x }\np -> t.x: p\nt.y -> q: q",
+        "access r = q\ntasklet t (x) -> (y) { y = x }\np -> t.x: p\nt.y -> q: q\n
+        tasklet v (x) -> (y) { y = 2 * x }\nq -> v.x: q\nv.y -> r: q",
+    ];
+    for body in bodies {
+        assert!(!applies(&call(body), &InlineSdfg::default()).contains("nested"));
+    }
+    let copied = applies(&call(bodies[1]), &TrivialTaskletElimination::default());
+    assert!(copied.contains("p -> q"), "{copied}");
 }
 
 /// The second axis of the copy is the first one of the part.
