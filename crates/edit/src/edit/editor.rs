@@ -182,6 +182,34 @@ impl<'p> Editor<'p> {
         Ok(changes)
     }
 
+    /// Ends the series as [`commit`](Editor::commit), without telling the changes, and begins another one. What the editor knows
+    /// of states goes on to the next series: many short series cost what they change.
+    ///
+    /// # Errors
+    /// Those of [`commit`](Editor::commit). What this series changed is put back then, and the editor begins another one.
+    pub fn commit_part(&mut self) -> Result<(), EditError> {
+        self.at = Arc::new([]);
+        if self.log.is_empty() {
+            return Ok(());
+        }
+        self.propagate_pending();
+        let mut result = contract::verify(self);
+        if cfg!(debug_assertions) && self.validates && result.is_ok() {
+            result = self.validate();
+        }
+        if result.is_err() {
+            self.undo_to(0);
+            self.pending = Pending::default();
+        }
+        // The check went into called SDFGs.
+        self.at = Arc::new([]);
+        self.log.clear();
+        self.before = self.program.revision();
+        // Names that an edit of the last series used and gave up are free now.
+        self.names.clear();
+        result
+    }
+
     /// Refuses a program that is not valid, if it was valid before the series.
     fn validate(&mut self) -> Result<(), EditError> {
         let Err(rejected) = sdfg_validate::validate(self.program.clone()) else { return Ok(()) };
@@ -193,6 +221,9 @@ impl<'p> Editor<'p> {
             return Err(EditError::Invalid { reason });
         }
         *self.program = edited;
+        // They followed the edits back.
+        self.indices.clear();
+        self.pending = Pending::default();
         Ok(())
     }
 

@@ -13,11 +13,14 @@ use super::journal::Path;
 
 /// Pending derivations of all SDFGs of a program.
 #[derive(Debug, Default)]
-pub(super) struct Pending(BTreeMap<Path, OfSdfg>);
+pub(super) struct Pending {
+    of: BTreeMap<Path, OfSdfg>,
+    /// SDFGs with changes, with the number of calls that lead there.
+    touched: BTreeSet<(usize, Path)>,
+}
 
 #[derive(Debug, Default)]
 pub(super) struct OfSdfg {
-    pub(super) is_touched: bool,
     pub(super) states: BTreeMap<StateId, OfState>,
     /// Blocks that have other contents or lie elsewhere.
     pub(super) blocks: BTreeSet<BlockId>,
@@ -50,15 +53,37 @@ pub(super) enum Ports {
 
 impl Pending {
     pub(super) fn of(&mut self, path: &Path) -> &mut OfSdfg {
-        if !self.0.contains_key(path) {
-            self.0.insert(path.clone(), OfSdfg::default());
-        }
-        self.0.entry(path.clone()).or_default()
+        self.of.entry(path.clone()).or_default()
     }
 
     /// Something in an SDFG changes.
     pub(super) fn touch(&mut self, path: &Path) {
-        self.of(path).is_touched = true;
+        self.touched.insert((path.len(), path.clone()));
+    }
+
+    /// Whether every derivation that a change asked for is done.
+    pub(super) fn is_empty(&self) -> bool {
+        self.touched.is_empty()
+    }
+
+    /// Nothing of a state has to be derived, nor of what some of its nodes call: its memlets are those of another state, where
+    /// they were derived under the same facts.
+    pub(super) fn is_derived(&mut self, path: &Path, state: StateId, nodes: &BTreeSet<NodeId>) {
+        self.of(path).states.remove(&state);
+        let is_called = |other: &Path| {
+            let next = other.strip_prefix(&**path).and_then(<[_]>::first);
+            next.is_some_and(|(of, node)| *of == state && nodes.contains(node))
+        };
+        if self.of.len() > 1 {
+            self.of.retain(|other, _| !is_called(other));
+            self.touched.retain(|(_, other)| !is_called(other));
+        }
+    }
+
+    /// All derivations of an SDFG are done.
+    pub(super) fn settled(&mut self, path: &Path) {
+        self.of(path).states = BTreeMap::new();
+        self.touched.remove(&(path.len(), path.clone()));
     }
 
     /// The data at connectors of a scope changes; without a name, at any of them.
@@ -101,7 +126,7 @@ impl Pending {
 
     /// Facts about SDFGs may now belong to others.
     pub(super) fn forget_known(&mut self, is_meant: impl Fn(&Path) -> bool) {
-        self.0.iter_mut().filter(|(path, _)| is_meant(path)).for_each(|(_, of)| of.known = None);
+        self.of.iter_mut().filter(|(path, _)| is_meant(path)).for_each(|(_, of)| of.known = None);
     }
 
     /// A container is added: most shapes are made of symbols that others have, too.
@@ -127,12 +152,12 @@ impl Pending {
 
     /// An SDFG with changes such that none that it calls has any.
     pub(super) fn next(&self) -> Option<Path> {
-        let touched = self.0.iter().filter(|(_, of)| of.is_touched);
-        touched.max_by_key(|(path, _)| path.len()).map(|(path, _)| path.clone())
+        self.touched.last().map(|(_, path)| path.clone())
     }
 
     /// Takes the changes of an SDFG out. What was known of its symbols stays.
     pub(super) fn take(&mut self, path: &Path) -> OfSdfg {
+        self.touched.remove(&(path.len(), path.clone()));
         let of = self.of(path);
         let known = of.known.clone();
         let is_known_old = std::mem::take(&mut of.is_known_old);

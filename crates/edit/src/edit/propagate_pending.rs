@@ -51,8 +51,7 @@ fn settle_sdfg(editor: &mut Editor<'_>, mut work: OfSdfg) {
             derive(editor, state, ports, &known);
         }
     }
-    let of = editor.pending.of(&path);
-    (of.is_touched, of.states) = (false, BTreeMap::new());
+    editor.pending.settled(&path);
 }
 
 /// Finds the states whose assumptions changed.

@@ -229,6 +229,8 @@ impl Editor<'_> {
         }
         let added = sdfg.state(from).clone();
         let pairs = dependent(sdfg, sdfg.state(into), &added);
+        // Then the memlets of both states are derived, and the same facts hold in both.
+        let is_settled = self.pending.is_empty();
         self.attempt(|editor| {
             let mut shared = editor.shared_ends(into, &added);
             // A copy happens when its source is reached. What follows it can wait for others only there.
@@ -242,6 +244,11 @@ impl Editor<'_> {
             });
             let mut nodes = shared.clone();
             editor.put_contents(into, &added, &mut nodes)?;
+            if is_settled {
+                editor.refresh_scopes(into);
+                let at = editor.at();
+                editor.pending.is_derived(&at, into, &nodes.values().copied().collect());
+            }
             for (before, after) in pairs {
                 // A node that became one with one of the first state does nothing itself: what follows it waits.
                 let waiting = if shared.contains_key(&after) {

@@ -13,7 +13,7 @@ use sdfg::text::print_memlet;
 
 use super::shared_arguments::{SharedArguments, same_memory};
 use super::{Refusal, Tables, Transformation};
-use crate::pattern::{BlockClass, Host, NodeClass, Pattern, Shape, monomorphisms};
+use crate::pattern::{BlockClass, Host, Hosts, NodeClass, Pattern, Shape, monomorphisms};
 
 /// A place at which a pattern occurs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -258,23 +258,40 @@ impl<'p> Site<'p> {
 /// Every place at which the pattern of a transformation occurs, in a fixed order: of each SDFG the states and regions by id,
 /// then the SDFGs that it calls.
 pub fn places(program: &Sdfg, transformation: &dyn Transformation) -> Vec<Match> {
+    places_with(program, transformation, &mut Hosts::default())
+}
+
+/// As [`places`], with the graphs of states that earlier searches made.
+pub(super) fn places_with(
+    program: &Sdfg,
+    transformation: &dyn Transformation,
+    hosts: &mut Hosts,
+) -> Vec<Match> {
     let mut found = Vec::new();
     let pattern = transformation.pattern();
+    let shape = match &pattern {
+        Pattern::Nodes { nodes, edges } => Shape::new(nodes.len(), edges.clone()),
+        Pattern::Blocks { blocks, transitions } => Shape::new(blocks.len(), transitions.clone()),
+        Pattern::Sdfg => Shape::new(0, Vec::new()),
+    };
+    hosts.begin();
     each_sdfg(program, &mut Vec::new(), &mut |calls, sdfg| {
         let new = |elements| Match { calls: calls.to_vec(), elements };
         match &pattern {
-            Pattern::Nodes { nodes, edges } => {
-                let shape = Shape { nodes: nodes.len(), edges: edges.clone() };
+            Pattern::Nodes { nodes, .. } => {
                 for (id, state) in sdfg.states() {
+                    let graph = hosts.of_state(state);
+                    if !nodes.iter().all(|(_, class)| graph.has(*class)) {
+                        continue;
+                    }
                     let fits = |at: usize, node: NodeId| {
                         nodes.get(at).is_some_and(|(_, class)| class.fits(&state.node(node).kind))
                     };
-                    let all = monomorphisms(&Host::of_state(state), &shape, &fits);
+                    let all = monomorphisms(&graph.host, &shape, &fits);
                     found.extend(all.into_iter().map(|nodes| new(Matched::Nodes(id, nodes))));
                 }
             }
-            Pattern::Blocks { blocks, transitions } => {
-                let shape = Shape { nodes: blocks.len(), edges: transitions.clone() };
+            Pattern::Blocks { blocks, .. } => {
                 let fits = |at: usize, block: BlockId| {
                     blocks.get(at).is_some_and(|(_, class)| class.fits(&sdfg.block(block).kind))
                 };

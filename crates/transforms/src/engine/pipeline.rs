@@ -216,7 +216,7 @@ pub fn matches_with(program: &Sdfg, transformation: &dyn Transformation, tables:
     let passes = |found: &Match| {
         Site::of(program, found, tables).is_some_and(|site| checked(transformation, &site).is_ok())
     };
-    places(program, transformation).into_iter().filter(passes).collect()
+    tables.places(program, transformation).into_iter().filter(passes).collect()
 }
 
 /// Checks and applies a transformation at a match.

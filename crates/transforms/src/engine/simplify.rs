@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use sdfg::edit::Editor;
-use sdfg::ir::Sdfg;
+use sdfg::ir::{Revision, Sdfg};
 
 use super::pipeline::apply_in_series;
-use super::{Evidence, Registry, Tables, Transformation, apply, places};
+use super::{Evidence, Match, Registry, Tables, Transformation};
 
 /// The number of applications of a series after which debug builds compare the tables with new ones.
 const CHECKED: usize = 20;
@@ -38,14 +38,23 @@ pub fn fixed_point(
     let tally = |name| Tally { name, applications: 0, time: Duration::ZERO, evidence: Evidence::default() };
     let mut tallies: Vec<Tally> = names.map(tally).collect();
     let mut left = fuel.unwrap_or(usize::MAX);
+    let mut series = Series { editor: Editor::new(program), tables: Tables::new() };
+    // The revision of the program in which each transformation applies nowhere.
+    let mut idle: Vec<Option<Revision>> = vec![None; transformations.len()];
     loop {
         let before = left;
-        for (transformation, tally) in transformations.iter().zip(&mut tallies) {
+        for ((transformation, tally), idle) in transformations.iter().zip(&mut tallies).zip(&mut idle) {
             if left == 0 {
                 return tallies;
             }
+            if *idle == Some(series.editor.sdfg().revision()) {
+                continue;
+            }
             let start = Instant::now();
-            let applied = pass(program, transformation.as_ref(), left, &mut tally.evidence);
+            let applied = series.pass(transformation.as_ref(), left, &mut tally.evidence);
+            if applied == 0 {
+                *idle = Some(series.editor.sdfg().revision());
+            }
             tally.time += start.elapsed();
             tally.applications += applied;
             left -= applied;
@@ -68,50 +77,65 @@ pub fn simplify(
     applied.map(|tally| (tally.name, tally.applications)).collect()
 }
 
-/// Applies a transformation at every match, at most `fuel` times, in one series of edits. Matches go stale when one is
-/// applied, so each is checked anew; those that appear come in the next round. Gives the number of applications.
-///
-/// A series costs less than one for each application: the editor indexes a state once, and tables follow the edits.
-fn pass(
-    program: &mut Sdfg,
-    transformation: &dyn Transformation,
-    fuel: usize,
-    evidence: &mut Evidence,
-) -> usize {
-    let all = places(program, transformation);
-    if all.is_empty() {
-        return 0;
-    }
-    let (mut editor, mut tables, mut applied) = (Editor::new(program), Tables::new(), 0);
-    let mut facts = Vec::new();
-    for found in &all {
-        if applied == fuel {
-            break;
+/// A program in the course of many passes. The editor and the tables follow all of them, so that a pass costs what it looks at
+/// and what it changes, and not what the program is long.
+struct Series<'p> {
+    editor: Editor<'p>,
+    tables: Tables,
+}
+
+impl Series<'_> {
+    /// Applies a transformation at every match, at most `fuel` times, in one series of edits. Matches go stale when one is
+    /// applied, so each is checked anew; those that appear come in the next round. Gives the number of applications.
+    fn pass(&mut self, transformation: &dyn Transformation, fuel: usize, evidence: &mut Evidence) -> usize {
+        self.tables.renew();
+        let all = self.tables.places(self.editor.sdfg(), transformation);
+        let (mut facts, mut applied) = (Vec::new(), 0);
+        for found in &all {
+            if applied == fuel {
+                break;
+            }
+            if let Some(relied) = self.apply(transformation, found) {
+                facts.extend(relied.facts);
+                applied += 1;
+                debug_assert!(
+                    applied > CHECKED || self.tables.are_of(self.editor.sdfg()),
+                    "tables follow {}",
+                    transformation.metadata().name
+                );
+            }
         }
-        if let Some(relied) = apply_in_series(&mut editor, transformation, found, &mut tables) {
-            facts.extend(relied.facts);
-            applied += 1;
-            debug_assert!(
-                applied > CHECKED || tables.are_of(editor.sdfg()),
-                "tables follow {}",
-                transformation.metadata().name
-            );
+        if applied == 0 || self.commit() {
+            evidence.facts.extend(facts);
+            return applied;
         }
+        // One of the applications breaks the contract of edits, and took the others with it.
+        let mut applied = 0;
+        for found in &all {
+            if applied == fuel {
+                break;
+            }
+            self.tables.renew();
+            if let Some(relied) = self.apply(transformation, found)
+                && self.commit()
+            {
+                evidence.facts.extend(relied.facts);
+                applied += 1;
+            }
+        }
+        applied
     }
-    if applied == 0 || editor.commit().is_ok() {
-        evidence.facts.extend(facts);
-        return applied;
+
+    fn apply(&mut self, transformation: &dyn Transformation, found: &Match) -> Option<Evidence> {
+        apply_in_series(&mut self.editor, transformation, found, &mut self.tables)
     }
-    // One of the applications breaks the contract of edits, and took the others with it.
-    let mut applied = 0;
-    for found in all {
-        let Some(application) =
-            (applied < fuel).then(|| apply(program, transformation, &found).ok()).flatten()
-        else {
-            continue;
-        };
-        evidence.facts.extend(application.evidence.facts);
-        applied += 1;
+
+    /// Ends a series of edits. False if it broke the contract of edits: then the program is as it was before.
+    fn commit(&mut self) -> bool {
+        let is_kept = self.editor.commit_part().is_ok();
+        if !is_kept {
+            self.tables = Tables::new();
+        }
+        is_kept
     }
-    applied
 }

@@ -13,7 +13,10 @@ use sdfg::edit::{TouchedAt, TouchedPart};
 use sdfg::ir::{NodeId, Sdfg, StateId};
 use sdfg::path::{ElementPlace, Target};
 
+use super::found::places_with;
 use super::shared_arguments::{SharedArguments, shared_arguments};
+use super::{Match, Transformation};
+use crate::pattern::Hosts;
 
 /// The calls that lead from a program to an SDFG.
 type Calls = Vec<(StateId, NodeId)>;
@@ -24,6 +27,10 @@ pub struct Tables {
     own: RefCell<BTreeMap<Calls, OfSdfg>>,
     /// Arguments that share memory, which depend on the SDFGs around.
     shared: RefCell<BTreeMap<Calls, Arc<SharedArguments>>>,
+    /// Whether edits were followed since the tables were renewed.
+    has_followed: bool,
+    /// The graphs of states in which patterns are searched.
+    hosts: RefCell<Hosts>,
 }
 
 /// The tables of one SDFG.
@@ -31,6 +38,8 @@ pub struct Tables {
 struct OfSdfg {
     uses: Option<Arc<Uses>>,
     facts: Option<Arc<SymbolFacts>>,
+    /// Whether containers changed since the facts were found.
+    has_other_containers: bool,
     scopes: BTreeMap<StateId, Arc<ScopeTree>>,
     /// Tables that no edit leaves as they are; they drop out of date by themselves.
     others: Analyses,
@@ -89,10 +98,16 @@ impl Tables {
         found
     }
 
+    /// Every place of a transformation in the program.
+    pub(super) fn places(&self, program: &Sdfg, transformation: &dyn Transformation) -> Vec<Match> {
+        places_with(program, transformation, &mut self.hosts.borrow_mut())
+    }
+
     /// Follows edits of a program.
     pub(super) fn follow<'e>(&mut self, program: &Sdfg, touched: impl IntoIterator<Item = TouchedAt<'e>>) {
         let (tables, shared) = (self.own.get_mut(), self.shared.get_mut());
         for (calls, part) in touched {
+            self.has_followed = true;
             forget_shared(shared, calls);
             forget_calls(tables, calls, part);
             let Some(of) = tables.get_mut(calls) else { continue };
@@ -101,6 +116,17 @@ impl Tables {
                 Some(sdfg) => of.follow(sdfg, part),
                 None => *of = OfSdfg::default(),
             }
+        }
+    }
+
+    /// Drops what is right of the program, but not what new tables would tell: facts that follow from containers that are gone.
+    pub(super) fn renew(&mut self) {
+        if !std::mem::take(&mut self.has_followed) {
+            return;
+        }
+        self.shared.get_mut().clear();
+        for of in self.own.get_mut().values_mut().filter(|of| of.has_other_containers) {
+            (of.facts, of.has_other_containers) = (None, false);
         }
     }
 
@@ -184,7 +210,7 @@ impl OfSdfg {
                 self.facts = None;
             }
             // Facts from the sizes of containers hold of every run of the program as it was.
-            TouchedPart::Container(_) => {}
+            TouchedPart::Container(_) => self.has_other_containers = true,
             TouchedPart::Other => self.facts = None,
         }
     }

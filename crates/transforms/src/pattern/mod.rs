@@ -8,7 +8,7 @@ mod monomorphism;
 #[cfg(test)]
 mod tests;
 
-pub use host::Host;
+pub use host::{Host, Hosts};
 pub use monomorphism::{Shape, monomorphisms};
 use sdfg::ir::{BlockKind, NodeKind};
 
@@ -36,6 +36,19 @@ pub enum NodeClass {
 }
 
 impl NodeClass {
+    /// All classes.
+    pub(crate) const ALL: [Self; 9] = [
+        NodeClass::Any,
+        NodeClass::Access,
+        NodeClass::Tasklet,
+        NodeClass::MapEntry,
+        NodeClass::MapExit,
+        NodeClass::Nested,
+        NodeClass::Reduce,
+        NodeClass::Library,
+        NodeClass::Operation,
+    ];
+
     /// Whether a node is of this class.
     pub fn fits(self, kind: &NodeKind) -> bool {
         match self {

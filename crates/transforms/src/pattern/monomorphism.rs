@@ -7,13 +7,29 @@
 
 use super::Host;
 
-/// A pattern as a plain multigraph over positions.
+/// A pattern as a plain multigraph over positions, with the order of the search.
 #[derive(Clone, Debug)]
 pub struct Shape {
     /// The number of nodes.
-    pub nodes: usize,
+    pub(super) nodes: usize,
     /// Edges, with repetition.
-    pub edges: Vec<(usize, usize)>,
+    pub(super) edges: Vec<(usize, usize)>,
+    order: Vec<usize>,
+    /// The numbers of edges from and to each node.
+    degrees: Vec<(usize, usize)>,
+}
+
+impl Shape {
+    /// A pattern of so many nodes with edges between their positions, with repetition.
+    pub fn new(nodes: usize, edges: Vec<(usize, usize)>) -> Self {
+        let degree = |node| {
+            let out = edges.iter().filter(|(src, _)| *src == node).count();
+            (out, edges.iter().filter(|(_, dst)| *dst == node).count())
+        };
+        let degrees = (0..nodes).map(degree).collect();
+        let order = search_order(nodes, &edges);
+        Shape { nodes, edges, order, degrees }
+    }
 }
 
 /// Every way to assign the nodes of a pattern to different nodes of a graph, so that `fits` holds of each and the edges of the
@@ -24,8 +40,7 @@ pub fn monomorphisms<N: Copy + Ord>(
     fits: &dyn Fn(usize, N) -> bool,
 ) -> Vec<Vec<N>> {
     let mut search = Search { host, shape, fits, assigned: vec![None; shape.nodes], found: Vec::new() };
-    let order = search_order(shape);
-    search.extend(&order);
+    search.extend(&shape.order);
     search.found
 }
 
@@ -37,14 +52,17 @@ struct Search<'s, N> {
     found: Vec<Vec<N>>,
 }
 
-impl<N: Copy + Ord> Search<'_, N> {
+impl<'s, N: Copy + Ord> Search<'s, N> {
     fn extend(&mut self, order: &[usize]) {
         let Some((next, rest)) = order.split_first() else {
             self.found.push(self.assigned.iter().copied().flatten().collect());
             return;
         };
-        for candidate in self.candidates(*next) {
-            if self.is_feasible(*next, candidate) {
+        let candidates = self.candidates(*next);
+        for (at, candidate) in candidates.iter().copied().enumerate() {
+            // Parallel edges lead to the same node.
+            let is_new = at == 0 || candidates[at - 1] != candidate;
+            if is_new && self.is_feasible(*next, candidate) {
                 self.assigned[*next] = Some(candidate);
                 self.extend(rest);
                 self.assigned[*next] = None;
@@ -53,7 +71,7 @@ impl<N: Copy + Ord> Search<'_, N> {
     }
 
     /// Nodes that a node of the pattern may stand for: the neighbours of an assigned neighbour, or all.
-    fn candidates(&self, node: usize) -> Vec<N> {
+    fn candidates(&self, node: usize) -> &'s [N] {
         let neighbours = self.shape.edges.iter().find_map(|(src, dst)| {
             if *dst == node
                 && let Some(found) = self.assigned[*src]
@@ -67,17 +85,14 @@ impl<N: Copy + Ord> Search<'_, N> {
             }
             None
         });
-        let mut candidates = neighbours.unwrap_or(self.host.nodes()).to_vec();
-        candidates.dedup();
-        candidates
+        neighbours.unwrap_or(self.host.nodes())
     }
 
     fn is_feasible(&self, node: usize, candidate: N) -> bool {
         let edges = |src: usize, dst: usize| {
             self.shape.edges.iter().filter(|(from, to)| (*from, *to) == (src, dst)).count()
         };
-        let out = self.shape.edges.iter().filter(|(src, _)| *src == node).count();
-        let into = self.shape.edges.iter().filter(|(_, dst)| *dst == node).count();
+        let (out, into) = self.shape.degrees[node];
         if self.assigned.contains(&Some(candidate))
             || !(self.fits)(node, candidate)
             || self.host.successors(candidate).len() < out
@@ -96,17 +111,17 @@ impl<N: Copy + Ord> Search<'_, N> {
 }
 
 /// The order of assignment: each node after a neighbour, if its component has an earlier node.
-fn search_order(shape: &Shape) -> Vec<usize> {
-    let mut order: Vec<usize> = Vec::with_capacity(shape.nodes);
-    while order.len() < shape.nodes {
+fn search_order(nodes: usize, edges: &[(usize, usize)]) -> Vec<usize> {
+    let mut order: Vec<usize> = Vec::with_capacity(nodes);
+    while order.len() < nodes {
         let is_next = |node: &usize| {
             let touches = |(src, dst): &(usize, usize)| {
                 (*src == *node && order.contains(dst)) || (*dst == *node && order.contains(src))
             };
-            !order.contains(node) && shape.edges.iter().any(touches)
+            !order.contains(node) && edges.iter().any(touches)
         };
-        let connected = (0..shape.nodes).find(is_next);
-        let next = connected.or_else(|| (0..shape.nodes).find(|node| !order.contains(node)));
+        let connected = (0..nodes).find(is_next);
+        let next = connected.or_else(|| (0..nodes).find(|node| !order.contains(node)));
         order.extend(next);
     }
     order

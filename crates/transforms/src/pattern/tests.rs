@@ -43,7 +43,7 @@ proptest! {
         wanted in prop::collection::vec((0..3usize, 0..3usize), 0..4),
     ) {
         let host = Host::new(0..5, edges.clone());
-        let shape = Shape { nodes, edges: wanted.into_iter().filter(|(a, b)| *a < nodes && *b < nodes).collect() };
+        let shape = Shape::new(nodes, wanted.into_iter().filter(|(a, b)| *a < nodes && *b < nodes).collect());
         let mut found = monomorphisms(&host, &shape, &|node, at| fits(&colours, node, at));
         let mut expected = by_trying(&edges, &shape, &colours);
         found.sort();
@@ -54,7 +54,7 @@ proptest! {
 
 #[test]
 fn parallel_edges_of_a_pattern_need_parallel_edges() {
-    let pair = Shape { nodes: 2, edges: vec![(0, 1), (0, 1)] };
+    let pair = Shape::new(2, vec![(0, 1), (0, 1)]);
     let once = Host::new([1, 2], [(1, 2)]);
     let twice = Host::new([1, 2], [(1, 2), (1, 2)]);
     assert!(monomorphisms(&once, &pair, &|_, _| true).is_empty());
@@ -63,7 +63,7 @@ fn parallel_edges_of_a_pattern_need_parallel_edges() {
 
 #[test]
 fn further_edges_between_matched_nodes_do_not_matter() {
-    let path = Shape { nodes: 3, edges: vec![(0, 1), (1, 2)] };
+    let path = Shape::new(3, vec![(0, 1), (1, 2)]);
     let triangle = Host::new([1, 2, 3], [(1, 2), (2, 3), (1, 3)]);
     assert_eq!(monomorphisms(&triangle, &path, &|_, _| true), [[1, 2, 3]]);
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use sdfg::analysis::symbols::bound_symbols;
-use sdfg::analysis::{leaf_edges, node_leads_to};
+use sdfg::analysis::{Use, leaf_edges, node_leads_to};
 use sdfg::edit::{Cover, EditError, Editor};
 use sdfg::ir::{
     Access, ContainerId, EdgeId, Flow, Map, NodeId, NodeKind, Schedule, ScheduleKind, State, Storage,
@@ -278,8 +278,13 @@ impl<'s, 'p> Moved<'s, 'p> {
     /// The access nodes of containers and the nodes at them, apart from the map; only those that write, if asked.
     fn touching(&self, names: &BTreeSet<ContainerId>, writing: bool) -> BTreeSet<NodeId> {
         let state = self.site.state();
+        let (uses, at) = (self.site.uses(), self.site.found.state());
+        let access = |used| match used {
+            Use::Access(_, node) => Some(node),
+            Use::Memlet(..) | Use::Condition(..) | Use::Block(_) | Use::Transition(_) => None,
+        };
         let mut found = BTreeSet::new();
-        for node in names.iter().flat_map(|id| state.accesses_of(*id)) {
+        for node in names.iter().flat_map(|id| uses.in_state(*id, at)).filter_map(access) {
             let into = state.each_in_edge(node).filter(|(_, edge)| !matches!(edge.memlet.flow, Flow::Order));
             let sources: Vec<NodeId> = into.map(|(_, edge)| edge.src).collect();
             if writing && sources.is_empty() {

@@ -230,3 +230,73 @@ fn a_symbol_is_replaced_where_it_is_used_and_nowhere_else() {
     lines.sort_unstable();
     assert_eq!(lines, ["changed edge p/s/m.A -> A", "changed node p/s/m", "removed symbol p/symbol N"]);
 }
+
+#[test]
+fn an_editor_goes_on_after_a_part_that_is_committed_or_put_back() {
+    let text = "sdfg p {
+  array A: f64[4]
+  array B: f64[4]
+
+  state s {
+    access A
+    access B
+    nested q (x) -> (y) sdfg q {
+      array x: f64[4]
+      array y: f64[4]
+
+      state inner {
+        access x
+        access y
+        access lonely = x
+        x -> y
+      }
+    }
+    A -> q.x: A[0:4]
+    q.y -> B: B[0:4]
+  }
+}
+";
+    let mut program = Program::new(text);
+    let (state, call, b) = (program.state, program.node("q"), program.node("B"));
+    let mut editor = Editor::new(&mut program.sdfg);
+    let removed = editor.within(state, call, |editor| {
+        let inner = editor.sdfg().states().next().unwrap().0;
+        let lonely = editor.find(inner, "lonely").unwrap();
+        editor.remove_node(inner, lonely)
+    });
+    removed.unwrap();
+    editor.commit_part().unwrap();
+    // The check went into the call.
+    assert_eq!(editor.sdfg().name, "p");
+    assert_eq!(editor.position(), 0);
+    let into = editor.state(state).unwrap().in_edges(b)[0];
+    let whole = editor.state(state).unwrap().edge(into).clone();
+    let map = editor.wrap_in_map(state, &BTreeSet::from([call]), "around", twice());
+    let wrapped = map.unwrap();
+    let outer = ir::Edge {
+        src: read_node(&editor, state),
+        src_connector: None,
+        dst: wrapped,
+        dst_connector: Some(ir::Port::In("D").to_string()),
+        memlet: whole.memlet,
+        loc: None,
+    };
+    editor.add_edge(state, outer).unwrap();
+    assert!(matches!(editor.commit_part(), Err(EditError::Unpaired { .. })));
+    assert_eq!(editor.position(), 0);
+    // The part that was put back left nothing, and the one before it stays.
+    editor.rename_container(editor.sdfg().find_container("A").unwrap(), "C").unwrap();
+    editor.commit_part().unwrap();
+    drop(editor);
+    let expected = text
+        .replace("        access lonely = x\n", "")
+        .replace("array A", "array C")
+        .replace("access A", "access A = C")
+        .replace("A[0:4]", "C[0:4]");
+    assert_eq!(program.text(), expected);
+}
+
+/// The access node of `A`.
+fn read_node(editor: &Editor<'_>, state: ir::StateId) -> ir::NodeId {
+    editor.state(state).unwrap().find("A").unwrap()
+}
