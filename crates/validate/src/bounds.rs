@@ -2,7 +2,7 @@
 //!
 //! A memlet is an error only if it leaves the container whenever it moves anything: for all values of the
 //! symbols under which its scopes run and its ranges are not empty, all iterations are outside, or a certain
-//! one is. The rule concerns the memlet itself, even if code accesses only a part through a pointer. The
+//! one is; and a sample of the values shows that something moves at all. The rule concerns the memlet itself, even if code accesses only a part through a pointer. The
 //! interpreter and checked builds detect undecided cases.
 
 use std::borrow::Cow;
@@ -15,6 +15,7 @@ use sdfg_language::subset::{Range, Subset};
 use sdfg_language::symbolic::{Assumptions, Expr, Symbol};
 
 use super::memlets::declaration;
+use super::sample::{may_move, may_run};
 use super::scope_context::{ScopeContext, ends};
 use super::site::{Findings, Site};
 
@@ -80,7 +81,7 @@ fn declared(site: &Site<'_>, id: EdgeId, frame: &ScopeContext, findings: &mut Fi
                 };
                 moves_at(inner.subset(), witness, frame).then_some(index)
             };
-            let Some(index) = witnesses.iter().find_map(leaving) else { continue };
+            let Some(index) = witnesses.iter().find_map(leaving).filter(|_| may_run(frame)) else { continue };
             let name = site.name(inner.container);
             let message =
                 format!("`{name}[{}]` lets less pass than is moved inside: index {index}", bound.subset());
@@ -171,7 +172,7 @@ fn alias_size(site: &Site<'_>, id: EdgeId, frame: &ScopeContext, findings: &mut 
     let places = subset.0.iter().zip(&layout.strides).map(|(range, stride)| &range.begin * stride);
     let first = places.fold(layout.offset.clone(), |sum, place| sum + place);
     let left = &layout.total_size - &first;
-    if own.total_size.le(&left, &assumptions).is_refuted() {
+    if own.total_size.le(&left, &assumptions).is_refuted() && may_run(frame) {
         let message = format!(
             "`{}` has {} elements, `{}` has {left} from the first of `[{subset}]` on",
             alias.name, own.total_size, container.name
@@ -194,6 +195,7 @@ pub(super) fn is_smaller(
 ) -> bool {
     !frame.never_runs
         && where_it_moves(site, outer, frame).is_some_and(|known| size.lt(inner, &known).is_proved())
+        && may_run(frame)
 }
 
 /// Facts where a subset has elements; `None` if it may never have any.
@@ -242,7 +244,7 @@ fn dimensions(site: &Site<'_>, id: EdgeId, access: &Access, frame: &ScopeContext
             let index = outside(witness).filter(|_| moves_at(subset, witness, frame))?;
             Some((index, witness))
         });
-        let Some((index, witness)) = found else { continue };
+        let Some((index, witness)) = found.filter(|_| may_run(frame)) else { continue };
         let message = format!(
             "`{}[{subset}]` takes index {index} of dimension {dimension}, whose indices are 0 to {}",
             container.name,
@@ -274,26 +276,6 @@ fn stays_inside(range: &Range, extent: &Expr, assumptions: &Assumptions) -> bool
     ends(range).is_some_and(|(first, last)| {
         first.is_nonnegative(assumptions).is_proved() && last.lt(extent, assumptions).is_proved()
     })
-}
-
-/// Whether a range with so many steps is not empty in the first or last iteration that runs, for some small values of the
-/// symbols: nothing is refused that never happens.
-pub(super) fn may_move(frame: &ScopeContext, steps: &Expr) -> bool {
-    const VALUES: [i64; 8] = [1, 2, 3, 4, 7, 16, 33, 100];
-    let happens = |value: i64, is_first: bool| {
-        let mut chosen: BTreeMap<Symbol, i64> = BTreeMap::new();
-        let of = |chosen: &BTreeMap<Symbol, i64>, expression: &Expr| {
-            expression.eval(&|symbol| Some(chosen.get(symbol).copied().unwrap_or(value))).ok()
-        };
-        for parameter in frame.loops.iter().chain(&frame.parameters) {
-            let Some((first, last)) = &parameter.ends else { continue };
-            let ends = of(&chosen, first).zip(of(&chosen, last));
-            let Some((first, last)) = ends.filter(|(first, last)| first <= last) else { return false };
-            chosen.insert(parameter.symbol.clone(), if is_first { first } else { last });
-        }
-        of(&chosen, steps).is_some_and(|steps| steps > 0)
-    };
-    VALUES.into_iter().any(|value| happens(value, true) || happens(value, false))
 }
 
 /// Iterations that run if any does, as values of the parameters that are first or last in their ranges. The first leaves

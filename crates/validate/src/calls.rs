@@ -10,6 +10,7 @@ use sdfg_graph::ir::{NestedSdfg, NodeId, SourceLoc};
 use sdfg_language::symbolic::{Expr, Symbol};
 
 use super::bounds;
+use super::sample::may_run;
 use super::scope_context::ScopeContext;
 use super::site::{Program, Site};
 
@@ -23,6 +24,8 @@ pub(super) struct Call {
     pub(super) given: Vec<(Symbol, Expr)>,
     /// Symbols that may have another value in each iteration, or change while the SDFG runs.
     varying: BTreeSet<Symbol>,
+    /// Whether the call is made for some sample of the values of symbols.
+    pub(super) is_made: bool,
     /// Iterations that run if the call is made at all.
     pub(super) iterations: Vec<Iteration>,
     path: ElementPath,
@@ -73,8 +76,9 @@ impl Call {
                 given.push(((*symbol).clone(), value.clone()));
             }
         }
+        let is_made = may_run(frame);
         let mut iterations: Vec<Iteration> = Vec::new();
-        if !changing.is_empty() && !frame.never_runs && bounds::may_move(frame, &Expr::one()) {
+        if !changing.is_empty() && is_made {
             for witness in bounds::witnesses(frame, &frame.assumptions) {
                 let values =
                     changing.iter().map(|(symbol, value)| ((*symbol).clone(), value.substitute(&witness)));
@@ -87,7 +91,7 @@ impl Call {
         }
         varying.extend(changing.into_iter().map(|(symbol, _)| symbol.clone()));
         let path = site.path.to(Element::Node(site.end(node, None)));
-        Arc::new(Call { given, varying, iterations, path, loc: site.node_loc(node).cloned() })
+        Arc::new(Call { given, varying, is_made, iterations, path, loc: site.node_loc(node).cloned() })
     }
 
     /// Whether a symbol may have another value in each iteration.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use sdfg_graph::analysis::symbols::UNDECLARED_SYMBOL;
 use sdfg_graph::analysis::{TaskletConnectors, control_environment, control_environment_of};
 use sdfg_graph::diagnostic::{Code, Diagnostic, Excerpt};
 use sdfg_graph::ir::{
@@ -9,6 +10,7 @@ use sdfg_graph::ir::{
 };
 use sdfg_graph::workspace::did_you_mean;
 use sdfg_language::dtype::ScalarType;
+use sdfg_language::symbolic::Symbol;
 use sdfg_language::syntax::{Expression, ExpressionKind, Span, names_in};
 use sdfg_language::tasklet::{
     self, ConnectorKind, Dialect, Direction, Environment, TypeError, TypeErrorKind, TypedStatement,
@@ -27,7 +29,8 @@ pub(super) fn check_tasklets(site: &Site<'_>, frames: &ScopeContexts, findings: 
         if let NodeKind::Tasklet(tasklet) = &node.kind {
             let frame = frames.at(id);
             // Of very many symbols, the code names few.
-            let symbols = frame.typed_among(site.sdfg, &names_of(tasklet));
+            let mut symbols = frame.typed_among(site.sdfg, &names_of(tasklet));
+            symbols.extend(set_elsewhere(site, tasklet, frame));
             let connectors = TaskletConnectors::of(site.sdfg, site.state, id, tasklet, symbols);
             untyped(site, id, &connectors, findings);
             one_value(site, id, tasklet, &connectors, findings);
@@ -76,9 +79,23 @@ fn names_of(tasklet: &Tasklet) -> BTreeSet<&str> {
     }
 }
 
+/// Symbols that control flow sets elsewhere and that the code assigns. A name has one meaning in an SDFG, so they are no
+/// variables of the code.
+fn set_elsewhere(site: &Site<'_>, tasklet: &Tasklet, frame: &ScopeContext) -> Vec<(String, ScalarType)> {
+    let TaskletBody::Code(code) = &tasklet.body else { return Vec::new() };
+    let names = code.names_assigned().into_iter().filter_map(|name| Symbol::new(name).ok());
+    let is_set = |symbol: &Symbol| site.assigned.contains(symbol) && !frame.defined.contains(symbol);
+    let typed = |symbol: Symbol| {
+        let ty = site.sdfg.symbol_type(&symbol).unwrap_or(UNDECLARED_SYMBOL);
+        (symbol.as_str().to_owned(), ty)
+    };
+    names.filter(is_set).map(typed).collect()
+}
+
 /// Names that the code of a tasklet may use; suggestions in errors come from all of them.
 fn everything(site: &Site<'_>, id: NodeId, tasklet: &Tasklet, frame: &ScopeContext) -> TaskletConnectors {
-    TaskletConnectors::of(site.sdfg, site.state, id, tasklet, frame.typed(site.sdfg))
+    let symbols = frame.typed(site.sdfg).into_iter().chain(set_elsewhere(site, tasklet, frame));
+    TaskletConnectors::of(site.sdfg, site.state, id, tasklet, symbols)
 }
 
 /// The element type of every connector is known.

@@ -21,6 +21,7 @@ use sdfg_language::tasklet::{
 };
 
 use super::bounds;
+use super::sample::may_run;
 use super::scope_context::ScopeContext;
 use super::site::{Findings, Program, Site};
 
@@ -164,7 +165,7 @@ fn first_outside(
     let (witnesses, only_numbers) = if frame.is_guarded {
         (vec![BTreeMap::new()], true)
     } else {
-        if !bounds::may_move(frame, &Expr::one()) {
+        if !may_run(frame) {
             return None;
         }
         (bounds::witnesses(frame, known), false)

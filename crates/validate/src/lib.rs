@@ -11,8 +11,8 @@
 //!
 //! - bounds of dynamic memlets; bounds through values that a call gives to symbols in iterations of the
 //!   surrounding scopes other than first and last ones; bounds through symbols of uncounted loops and of
-//!   transitions; bounds where an inner range may be empty in the iteration that is outside, or where
-//!   conditions guard the state;
+//!   transitions; bounds where an inner range may be empty in the iteration that is outside, where
+//!   conditions guard the state, or where the state runs for none of a few small values of the symbols;
 //! - elements that code selects with operations other than sums and products of numbers, symbols and
 //!   counters, behind conditions in the code, or in iterations of its loops other than the first and the
 //!   last;
@@ -54,6 +54,7 @@ mod reduce;
 mod references;
 mod repetition;
 mod resolutions;
+mod sample;
 mod scope_context;
 mod scopes;
 mod site;

@@ -36,11 +36,13 @@ pub(super) struct ScopeContext {
     pub(super) parameters: Vec<Parameter>,
     /// Symbols of counted loops around that run the state in each of their iterations, the outermost first.
     pub(super) loops: Vec<Parameter>,
-    /// Whether a range around is provably empty, or a condition never holds: the opposite would contradict the assumptions, and
-    /// so prove anything.
+    /// Whether a range around is provably empty, a condition never holds, or no call is known to be made: the opposite would
+    /// contradict the assumptions, and so prove anything.
     pub(super) never_runs: bool,
     /// Whether conditions may keep the state from running for some values of the symbols.
     pub(super) is_guarded: bool,
+    /// Expressions that are at least 0 where conditions let the state run.
+    pub(super) conditions: Arc<[Expr]>,
     /// The call that runs the SDFG.
     pub(super) call: Option<Arc<Call>>,
     /// Values of symbols in iterations that run this place.
@@ -67,8 +69,9 @@ impl ScopeContext {
             assumptions,
             parameters: Vec::new(),
             loops: Vec::new(),
-            never_runs: false,
+            never_runs: program.call.as_ref().is_some_and(|call| !call.is_made),
             is_guarded: false,
+            conditions: Arc::default(),
             call: program.call.clone(),
             calls: Vec::new(),
             bound: PersistentSet::new(),
@@ -112,6 +115,7 @@ impl ScopeContext {
             let known = program.facts().whenever(program.sdfg, block);
             let never = |fact: &Expr| fact.is_nonnegative(&frame.assumptions).is_refuted();
             frame.never_runs |= known.facts().iter().any(never);
+            frame.conditions = known.facts().into();
         }
         frame
     }

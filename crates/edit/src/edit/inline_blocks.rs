@@ -155,6 +155,7 @@ impl<'n> Blocks<'n> {
             |sdfg: &Sdfg, symbol: &Symbol| sdfg.symbol_type(symbol).is_some_and(|ty| ty != UNDECLARED_SYMBOL);
         let (mut values, mut first) = (BTreeMap::new(), Vec::new());
         let used = names::used(inner);
+        let variables = [names::variables(editor.sdfg()), names::variables(inner)];
         for symbol in assigned_symbols(inner).into_iter().collect::<BTreeSet<_>>() {
             let given = nested.symbol_mapping.iter().find(|(own, _)| *own == symbol).map(|(_, value)| value);
             let mixes = given
@@ -164,8 +165,11 @@ impl<'n> Blocks<'n> {
             }
             // Its own name, unless something of the caller has it.
             let taken = editor.names();
-            let is_taken =
-                |name: &str| taken.contains(name) || name != symbol.as_str() && used.contains(name);
+            let is_taken = |name: &str| {
+                taken.contains(name)
+                    || name != symbol.as_str() && used.contains(name)
+                    || variables.iter().any(|variables| variables.contains(name))
+            };
             let name = fresh(symbol.as_str(), is_taken);
             editor.note_name(&name);
             let new = Symbol::new(&name).map_err(|_| EditError::InvalidName { name: name.clone() })?;

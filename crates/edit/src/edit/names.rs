@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use sdfg_graph::analysis::symbols::{assigned_symbols, bound_symbols, free_symbols, free_symbols_of_state};
-use sdfg_graph::ir::Sdfg;
+use sdfg_graph::ir::{NodeKind, Sdfg, TaskletBody};
 use sdfg_language::symbolic::Symbol;
 use sdfg_language::syntax::{ExpressionKind, parse_expression};
 
@@ -20,6 +20,23 @@ pub(super) fn used(sdfg: &Sdfg) -> BTreeSet<String> {
         symbols.extend(state.nodes().flat_map(|(id, _)| bound_symbols(state, id)));
     }
     names.extend(symbols.into_iter().map(|symbol| symbol.as_str().to_owned()));
+    names
+}
+
+/// Names of variables in the code of tasklets. A symbol that control flow sets may have none of them: code would assign to
+/// it.
+pub(super) fn variables(sdfg: &Sdfg) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for (_, node) in sdfg.states().flat_map(|(_, state)| state.nodes()) {
+        if let NodeKind::Tasklet(tasklet) = &node.kind
+            && let TaskletBody::Code(code) = &tasklet.body
+        {
+            let is_connector = |name: &str| tasklet.outputs.iter().any(|output| output.name == name);
+            names.extend(
+                code.names_assigned().into_iter().filter(|name| !is_connector(name)).map(str::to_owned),
+            );
+        }
+    }
     names
 }
 

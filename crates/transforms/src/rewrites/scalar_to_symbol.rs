@@ -44,6 +44,7 @@ use crate::pattern::{NodeClass, Pattern};
 /// - A node reads the scalar beside the write of its state, without an order among the two.
 /// - A write computes more than integer arithmetic of elements and symbols.
 /// - A reader is a foreign function, or gives another meaning to the name.
+/// - The code of a tasklet has a variable of the name.
 ///
 /// # Before
 ///
@@ -172,7 +173,19 @@ fn uses(site: &Site<'_>) -> Result<Uses, Refusal> {
     if uses.writes.is_empty() {
         return refuse("is never written");
     }
+    if sdfg.states().any(|(_, state)| has_variable(state, &container.name)) {
+        return refuse("has the name of a variable in the code of a tasklet");
+    }
     Ok(uses)
+}
+
+/// Whether the code of a tasklet of a state has a variable of this name.
+fn has_variable(state: &State, name: &str) -> bool {
+    state.nodes().any(|(_, node)| {
+        let NodeKind::Tasklet(tasklet) = &node.kind else { return false };
+        let TaskletBody::Code(code) = &tasklet.body else { return false };
+        code.names_assigned().contains(name) && tasklet.outputs.iter().all(|output| output.name != name)
+    })
 }
 
 fn is_index(element: ElementType) -> bool {

@@ -180,6 +180,47 @@ fn other_calls_are_refused() {
     assert!(message.contains("in a scope"), "{message}");
 }
 
+/// Code would assign to the symbol.
+#[test]
+fn symbols_that_the_blocks_set_are_renamed_where_code_has_a_variable_of_the_name() {
+    let before = program(
+        "state s {
+  access A
+  access D = A
+  nested call (X) -> (X) with (K = N) sdfg inner {
+    symbol K: i64
+    array X: f64[K]
+    for l: w = 0:K {
+      state body {
+        access X
+        access Y = X
+        tasklet t (x) -> (y) {
+          w_1 = x
+          y = 2 * w_1
+        }
+        X -> t.x: X[w]
+        t.y -> Y: X[w]
+      }
+    }
+  }
+  A -> call.X: A[0:N]
+  call.X -> D: A[0:N]
+}
+state v {
+  access B
+  access E = B
+  tasklet t (b) -> (o) {
+    w = b + 1
+    o = w
+  }
+  B -> t.b: B[0]
+  t.o -> E: B[0]
+}",
+    );
+    let (_, text) = applies(&before, &InlineSdfg::default());
+    assert!(text.contains("for \"call.l\": w_2 = 0:N"), "{text}");
+}
+
 #[test]
 fn calls_that_follow_each_other_are_inlined_one_by_one() {
     let map = |name: &str, from: &str, to: &str| {

@@ -162,6 +162,20 @@ fn other_scalars_stay() {
             .to_owned(),
             "",
         ),
+        (
+            format!(
+                "{}\nstate v {{
+  access R
+  tasklet t () -> (y) {{
+    n = 4
+    y = n
+  }}
+  t.y -> R: R[0]
+}}\n{LOOP}",
+                set("x")
+            ),
+            "variable in the code",
+        ),
     ];
     for (contents, reason) in reasons {
         let found = stays(&counted(&contents));

@@ -26,7 +26,8 @@ use sdfg_graph::ir::{ContainerId, EdgeId, NodeId};
 use sdfg_language::symbolic::{Assumptions, Truth};
 use touch::Touch;
 
-use super::scope_context::ScopeContexts;
+use super::sample::may_run;
+use super::scope_context::{ScopeContext, ScopeContexts};
 use super::site::{Findings, Program, Site};
 
 /// Pairs of accesses of one container that are looked at, and those among them that nothing orders, of which the
@@ -120,10 +121,14 @@ impl StateQuestion<'_> {
                 break;
             }
             n_questions += 1;
+            if self.frame_of(own).never_runs || self.frame_of(other).never_runs {
+                continue;
+            }
             let Some((between, exists)) = self.conflict(own, other, &common) else { continue };
             let found =
                 report::Found { site: self.site, frames: self.frames, container, own, other, between };
-            if exists.is_proved() && self.runs {
+            let may_happen = || may_run(self.frame_of(own)) && may_run(self.frame_of(other));
+            if exists.is_proved() && self.runs && may_happen() {
                 proved.entry((between, own.edge)).or_insert_with(|| found.error());
             } else {
                 undecided.entry(between).or_insert_with(|| found.warning(exists));
@@ -140,6 +145,11 @@ impl StateQuestion<'_> {
         if let Some((own, other)) = left_out {
             findings.push(report::left_out(self.site, container, own, other, touches.len()));
         }
+    }
+
+    /// Facts where an access is made.
+    fn frame_of(&self, touch: &Touch<'_>) -> &ScopeContext {
+        self.frames.inside(touch.scopes.last().copied())
     }
 
     /// Elements that two accesses share.
