@@ -412,7 +412,7 @@ fn iterations_that_set_a_reference_for_others_are_run_by_one_thread() {
 }
 
 #[test]
-fn a_reference_that_waiting_nodes_set_for_others_is_refused() {
+fn references_are_in_memory_where_waiting_nodes_set_them_for_others() {
     let waiting = "sdfg p {
   array A: i64[4]
   array B: i64[4]
@@ -428,9 +428,31 @@ fn a_reference_that_waiting_nodes_set_for_others_is_refused() {
     pop.B -> B }
   state t { access R; access B; R -> B: R[0:1] -> B[0:1] }
 }";
-    let refused = try_plan(waiting);
+    let text = plan(waiting);
+    assert!(text.contains("      point R to A\n      keep R in R_kept\n"), "{text}");
+    assert!(text.contains("  recall R from R_kept\n  # state t\n"), "{text}");
+    // Those that they only use are variables.
+    let set_before = waiting
+        .replace("    bind A -> R: A[1]\n", "")
+        .replace("  state s {", "  state first { access A; access R; bind A -> R: A[1] }\n  state s {");
+    let text = plan(&set_before);
+    assert!(text.contains("tasks {") && !text.contains("keep") && !text.contains("recall"), "{text}");
+    // Between elements, where the condition of a consume scope is tested, nothing is recalled.
+    let with_condition = waiting.replace(
+        "    push.S -> S\n",
+        "    push.S -> S
+    access C = S
+    access D
+    consume c [p = 0:1] condition(R[0] > 0) { tasklet d (x) -> (y) { y = x }; c.stream -> d.x: S; d.y -> c.D: D wcr(sum) }
+    C -> c.stream
+    c.D -> D
+",
+    );
+    let with_condition =
+        with_condition.replace("  array B: i64[4]\n", "  array B: i64[4]\n  scalar D: i64\n");
+    let refused = try_plan(&with_condition);
     assert!(
-        matches!(&refused, Err(LowerError::Unsupported { what, .. }) if what.contains("reference `R`, set by nodes")),
+        matches!(&refused, Err(LowerError::Unsupported { what, .. }) if what.contains("a condition on `R`")),
         "{refused:?}"
     );
 }

@@ -1,5 +1,7 @@
 //! Memory of calls and scopes: allocation, in-place binding of nested SDFGs, views and references.
 
+use std::rc::Rc;
+
 use sdfg_graph::ir::Lifetime;
 use sdfg_language::value::Value;
 
@@ -38,6 +40,7 @@ impl<'p> Machine<'p> {
             procedure: code.procedure,
             symbols: vec![None; procedure.symbols.len()],
             bindings: vec![Binding::Nothing; procedure.containers.len()],
+            references: Vec::new(),
             registers: vec![Vec::new(); procedure.registers],
             at: At { instance, position: 0 },
             rank: activity.call().rank,
@@ -172,6 +175,10 @@ impl<'p> Machine<'p> {
             }
             ContainerForm::View(_) | ContainerForm::Reference(_) => {
                 call.bindings[container] = Binding::Nothing;
+                if matches!(code.form, ContainerForm::Reference(_)) {
+                    call.references.retain(|(other, _)| *other != container);
+                    call.references.push((container, Rc::default()));
+                }
                 return Ok(());
             }
         };
@@ -235,6 +242,7 @@ impl<'p> Machine<'p> {
         if code.lifetime == Lifetime::Persistent && code.transient {
             return;
         }
+        call.references.retain(|(other, _)| *other != container);
         match std::mem::take(&mut call.bindings[container]) {
             Binding::Elements(handle)
                 if !matches!(code.form, ContainerForm::View(_) | ContainerForm::Reference(_)) =>
@@ -370,7 +378,11 @@ impl<'p> Machine<'p> {
     pub(super) fn bind(&mut self, call: &mut Call, code: &BindCode) -> Result<(), Box<Trap>> {
         let container = &self.program.procedures[call.procedure].containers[code.alias];
         let site = self.site(code.target.end.access);
-        call.bindings[code.alias] = self.narrow(call, &code.target, call, container, site)?;
+        let binding = self.narrow(call, &code.target, call, container, site)?;
+        if let Some((_, shared)) = call.references.iter().find(|(reference, _)| *reference == code.alias) {
+            shared.borrow_mut().clone_from(&binding);
+        }
+        call.bindings[code.alias] = binding;
         Ok(())
     }
 }

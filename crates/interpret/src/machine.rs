@@ -4,7 +4,9 @@
 //! one for each active region, loop, body, scope and call. Work that never waits runs in the frames of one
 //! activity. Work that may wait gets a separate activity.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use sdfg_language::tasklet::CodeFrame;
 
@@ -40,11 +42,22 @@ pub(super) struct Call {
     pub(super) procedure: usize,
     pub(super) symbols: Vec<Option<i64>>,
     pub(super) bindings: Vec<Binding>,
+    /// References, each with its binding that all copies of the call share.
+    pub(super) references: Vec<(usize, Rc<RefCell<Binding>>)>,
     /// Elements that go from node to node, as bytes; empty where none was made.
     pub(super) registers: Vec<Vec<u8>>,
     pub(super) at: At,
     /// The rank that runs it; `None` for all of them.
     pub(super) rank: Rank,
+}
+
+impl Call {
+    /// Takes what other activities made references name.
+    fn follow_references(&mut self) {
+        for (container, shared) in &self.references {
+            self.bindings[*container].clone_from(&shared.borrow());
+        }
+    }
 }
 
 /// Frames of an activity, from the outside in.
@@ -237,6 +250,7 @@ impl<'p> Machine<'p> {
             debug_assert!(self.spawned.is_empty());
             let mut activity = std::mem::take(&mut self.activities[id]);
             activity.is_runnable = false;
+            activity.calls.iter_mut().for_each(Call::follow_references);
             self.running = id;
             loop {
                 if activity.frames.is_empty() {
@@ -282,7 +296,8 @@ impl<'p> Machine<'p> {
             let (Some(condition), true) = (consume.condition(), self.activities[id].waits.is_some()) else {
                 continue;
             };
-            let Some(call) = self.activities[id].calls.pop() else { continue };
+            let Some(mut call) = self.activities[id].calls.pop() else { continue };
+            call.follow_references();
             let holds = self.holds_now(&call, condition);
             self.activities[id].calls.push(call);
             if holds? {

@@ -60,6 +60,8 @@ impl<'ctx> Function<'_, 'ctx> {
             }
             Statement::Free(buffer) => self.free_buffer(*buffer),
             Statement::Point { reference, to } => self.point(*reference, *to),
+            Statement::Keep(kept) => self.keep(kept),
+            Statement::Recall(kept) => self.recall(kept),
             Statement::Check(check) => self.check(check),
             Statement::Undefine(buffer) => self.undefine(*buffer),
             Statement::Compute(compute) => self.compute(compute),

@@ -249,10 +249,10 @@ impl<'g> Lowering<'g> {
         let names = frame.containers.get(&alias).cloned();
         let Some(reference) = names else { return Err(unsupported("which has no place here")) };
         let buffer = reference.origin.buffer;
-        // Each thread and each task would set a copy of its own.
-        let around = self.loops.iter().filter(|open| open.parallel || open.tasks).map(|open| open.n_buffers);
-        if around.chain(self.tasks.iter().copied()).any(|n_buffers| buffer.index() < n_buffers) {
-            return Err(unsupported("set by nodes that wait for each other, but used outside of them"));
+        // Each thread would set a copy of its own; tasks share it.
+        let mut around = self.loops.iter().filter(|open| open.parallel);
+        if around.any(|open| buffer.index() < open.n_buffers) {
+            return Err(unsupported("set by several threads, but used outside of them"));
         }
         let part = self.named_part(frame, alias, (target, false), label)?;
         let to = part.origin.buffer;
@@ -276,6 +276,7 @@ impl<'g> Lowering<'g> {
         }
         set(&self.plan.buffer(buffer).size, &self.plan.buffer(to).size)?;
         statements.push(Statement::Point { reference: buffer, to });
+        statements.extend(self.keep(buffer));
         Ok(statements)
     }
 
@@ -316,16 +317,46 @@ fn set_references(state: &State) -> impl Iterator<Item = (ContainerId, &Access)>
 
 /// Whether iterations of a scope set a reference that outlives them. It is one for all of them, so that threads do not share them.
 pub(super) fn sets_outer_references(frame: &CallFrame<'_>, graph: Graph<'_, '_>, entry: NodeId) -> bool {
+    !references_of_iterations(frame, graph, entry).is_empty()
+}
+
+/// The references that iterations of a scope set and that outlive them.
+pub(super) fn references_of_iterations(
+    frame: &CallFrame<'_>,
+    graph: Graph<'_, '_>,
+    entry: NodeId,
+) -> BTreeSet<ContainerId> {
+    let is_inside = |scope| scope == entry || graph.tree.enclosing(scope).any(|outer| outer == entry);
+    references_set(frame, graph, &|scope| scope.is_some_and(is_inside), &is_inside)
+}
+
+/// The references that nodes directly or further inside of a scope set and that outlive each of these nodes.
+pub(super) fn references_of_nodes(
+    frame: &CallFrame<'_>,
+    graph: Graph<'_, '_>,
+    around: Option<NodeId>,
+) -> BTreeSet<ContainerId> {
+    let is_deeper =
+        |scope| around.is_none_or(|entry| graph.tree.enclosing(scope).any(|outer| outer == entry));
+    references_set(frame, graph, &|scope| scope == around || scope.is_some_and(is_deeper), &is_deeper)
+}
+
+/// References that edges in some scopes set, without those that live as long as some scopes.
+fn references_set(
+    frame: &CallFrame<'_>,
+    graph: Graph<'_, '_>,
+    is_inside: &dyn Fn(Option<NodeId>) -> bool,
+    lives_in: &dyn Fn(NodeId) -> bool,
+) -> BTreeSet<ContainerId> {
     let Graph { id, state, tree } = graph;
-    let is_inside = |scope: NodeId| scope == entry || tree.enclosing(scope).any(|outer| outer == entry);
-    state.edges().any(|(edge, _)| {
-        let Some((alias, _)) = bound_alias(state, edge) else { return false };
-        let lives_inside =
-            || frame.owning_scopes.get(&alias).is_some_and(|home| home.0 == id && is_inside(home.1));
-        matches!(frame.sdfg.container(alias).kind, ContainerKind::Reference(_))
-            && tree.scope_of_edge(state, edge).is_some_and(is_inside)
-            && !lives_inside()
-    })
+    let outlives = |alias: &ContainerId| {
+        !frame.owning_scopes.get(alias).is_some_and(|home| home.0 == id && lives_in(home.1))
+    };
+    let is_reference =
+        |alias: &ContainerId| matches!(frame.sdfg.container(*alias).kind, ContainerKind::Reference(_));
+    let set = state.edges().filter(|(edge, _)| is_inside(tree.scope_of_edge(state, *edge)));
+    let aliases = set.filter_map(|(edge, _)| Some(bound_alias(state, edge)?.0));
+    aliases.filter(|alias| is_reference(alias) && outlives(alias)).collect()
 }
 
 fn sets_references(sdfg: &Sdfg, state: &State) -> bool {

@@ -79,6 +79,12 @@ impl Graph<'_, '_> {
             && self.uses(sdfg, self.tree.children(Some(entry))).streams.values().any(|each| each.pushes)
     }
 
+    /// Whether something inside of a scope uses streams.
+    pub(super) fn uses_streams_inside(&self, sdfg: &Sdfg, entry: NodeId) -> bool {
+        let uses = || self.uses(sdfg, self.tree.children(Some(entry)));
+        has_streams(sdfg) && !uses().streams.is_empty()
+    }
+
     /// Effects on streams of some nodes with everything inside them.
     fn uses(&self, sdfg: &Sdfg, nodes: &[NodeId]) -> StreamUses {
         let inside = |node: NodeId| {

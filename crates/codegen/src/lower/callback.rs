@@ -35,7 +35,7 @@ impl<'g> Lowering<'g> {
     ) -> Result<usize, LowerError> {
         let label = &state.node(id).label;
         let unsupported = |what: String| LowerError::Unsupported { what, path: frame.at(label) };
-        if !self.tasks.is_empty() || self.loops.iter().any(|open| open.tasks) {
+        if self.n_tasks > 0 || self.loops.iter().any(|open| open.tasks) {
             return Err(unsupported(format!(
                 "a call of the callback `{}` from nodes that wait for each other at streams",
                 call.symbol

@@ -65,7 +65,7 @@ impl Lowering<'_> {
 
     /// Whether nothing else runs beside what is being lowered.
     fn is_alone(&self) -> bool {
-        self.tasks.is_empty() && !self.loops.iter().any(|open| open.parallel || open.tasks)
+        self.n_tasks == 0 && !self.loops.iter().any(|open| open.parallel || open.tasks)
     }
 }
 

@@ -82,7 +82,7 @@ impl<'g> Lowering<'g> {
         mut nodes: Lowered,
         fixed: usize,
     ) -> Vec<Statement> {
-        if self.options.serial_components || self.in_parallel() || !self.tasks.is_empty() {
+        if self.options.serial_components || self.in_parallel() || self.n_tasks > 0 {
             return in_order(nodes);
         }
         let least = self.options.threshold;
@@ -168,6 +168,8 @@ fn stays(statement: &Statement) -> bool {
                 | Statement::Pop(_)
                 | Statement::External(_)
                 | Statement::Point { .. }
+                | Statement::Keep(_)
+                | Statement::Recall(_)
         )
 }
 

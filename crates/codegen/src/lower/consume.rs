@@ -5,6 +5,8 @@
 //! elements never wait for a free thread, even if they outnumber the threads. If they may wait for each other
 //! at streams, each one becomes a task.
 
+use std::collections::BTreeSet;
+
 use sdfg::dtype::{ElementType, ScalarType};
 use sdfg::ir::{Consume, Node, NodeId, Port};
 use sdfg::symbolic::Expr;
@@ -12,7 +14,7 @@ use sdfg::value::Value;
 
 use super::Lowering;
 use super::accumulator::set_constant;
-use super::alias::sets_outer_references;
+use super::alias::{references_of_iterations, sets_outer_references};
 use super::call_frame::CallFrame;
 use super::dataflow::Graph;
 use super::error::LowerError;
@@ -51,6 +53,8 @@ impl<'g> Lowering<'g> {
                 carrier @ (Carrier::Threads | Carrier::Tasks | Carrier::OneThread { .. }) => carrier,
             }
         };
+        let set = references_of_iterations(frame, graph, entry);
+        let set = if carrier == Carrier::Tasks { set } else { BTreeSet::new() };
         let timer = self.timer(TimerKind::Consume, &frame.at(label));
         let part = match carrier {
             Carrier::Threads => self.timer(TimerKind::Part, &frame.at(label)),
@@ -70,6 +74,7 @@ impl<'g> Lowering<'g> {
             consume.element.clone(),
             frame.bind(&consume.element, Expr::symbol(dimension.variable.clone())),
         ));
+        let sharing = self.share_references(frame, &set);
         match carrier {
             Carrier::Tasks => self.open_tasks(&dimension),
             Carrier::Kernel | Carrier::Threads => self.open_loop(&dimension, first_variable, true),
@@ -77,7 +82,7 @@ impl<'g> Lowering<'g> {
         }
         let place = (queue, scope);
         let mut body = self.processing_element(frame, graph, (entry, node, consume), place, carrier)?;
-        statements.extend(match carrier {
+        let code = match carrier {
             Carrier::Tasks => self.close_tasks(label, dimension, body),
             Carrier::OneThread { unroll } => {
                 let (_, before, after) = self.close_loop(&mut body);
@@ -112,7 +117,8 @@ impl<'g> Lowering<'g> {
                 };
                 vec![Statement::Loop(Loop::shared(vec![dimension], team, body))]
             }
-        });
+        };
+        statements.extend(self.end_sharing(sharing, code));
         while let Some((symbol, old)) = hidden.pop() {
             frame.unbind(&symbol, old);
         }
@@ -166,7 +172,16 @@ impl<'g> Lowering<'g> {
         carrier: Carrier,
     ) -> Result<Vec<Statement>, LowerError> {
         let condition = match &consume.condition {
-            Some(condition) => Some(self.condition(frame, condition, &node.label)?),
+            Some(condition) => {
+                let mut named =
+                    condition.names().into_iter().filter_map(|name| frame.sdfg.find_container(name));
+                if let Some(id) = named.find(|id| self.is_shared_reference(frame, *id)) {
+                    let name = &frame.sdfg.container(id).name;
+                    let what = format!("a condition on `{name}`, which nodes set that wait for each other,");
+                    return Err(LowerError::Unsupported { what, path: frame.at(&node.label) });
+                }
+                Some(self.condition(frame, condition, &node.label)?)
+            }
             None => None,
         };
         let element = self.plan.buffer(queue.buffer).element;

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use sdfg::analysis::ScopeTree;
-use sdfg::ir::{ConflictResolution, EdgeId, Flow, Node, NodeId, NodeKind, State, StateId};
+use sdfg::ir::{ConflictResolution, EdgeId, Flow, Memlet, Node, NodeId, NodeKind, State, StateId};
 
 use super::Lowering;
+use super::alias::{references_of_nodes, sets_outer_references};
 use super::blocking::reachable;
 use super::call_frame::CallFrame;
 use super::debug::edge_label;
@@ -19,6 +20,15 @@ pub(super) struct Graph<'g, 't> {
     pub(super) id: StateId,
     pub(super) state: &'g State,
     pub(super) tree: &'t ScopeTree,
+}
+
+impl<'g> Graph<'g, '_> {
+    /// Memlets of the edges at a node.
+    pub(super) fn memlets_at(self, node: NodeId) -> impl Iterator<Item = &'g Memlet> {
+        let state = self.state;
+        let edges = state.in_edges(node).into_iter().chain(state.out_edges(node));
+        edges.map(|edge| &state.edge(edge).memlet)
+    }
 }
 
 impl<'g> Lowering<'g> {
@@ -55,7 +65,9 @@ impl<'g> Lowering<'g> {
         let mut statements = self.take_checks();
         let children = graph.tree.children(scope);
         if graph.has_blocking_nodes(frame.sdfg, scope) {
-            statements.extend(self.node_tasks(frame, graph, children)?);
+            let sharing = self.share_references(frame, &references_of_nodes(frame, graph, scope));
+            let tasks = self.node_tasks(frame, graph, children)?;
+            statements.extend(self.end_sharing(sharing, tasks));
             return Ok(statements);
         }
         let fixed = self.plan.variables.len();
@@ -78,7 +90,7 @@ impl<'g> Lowering<'g> {
         graph: Graph<'g, '_>,
         nodes: &[NodeId],
     ) -> Result<Vec<Statement>, LowerError> {
-        self.tasks.push(self.plan.buffers.len());
+        self.n_tasks += 1;
         let mut kinds: Vec<TaskKind> = Vec::new();
         let mut behind = Vec::new();
         for &id in nodes {
@@ -106,7 +118,7 @@ impl<'g> Lowering<'g> {
                 kinds.push(TaskKind { label, dimension: None, after, locals: Vec::new(), body });
             }
         }
-        self.tasks.pop();
+        self.n_tasks -= 1;
         Ok(vec![Statement::Tasks(Tasks::new(kinds))])
     }
 
@@ -118,7 +130,27 @@ impl<'g> Lowering<'g> {
         id: NodeId,
     ) -> Result<Vec<Statement>, LowerError> {
         let node = graph.state.node(id);
-        let statements = self.code_of_node(frame, graph, id, node)?;
+        let mut statements = match &node.kind {
+            NodeKind::MapEntry(_) | NodeKind::ConsumeEntry(_) => self.recall_all(frame),
+            NodeKind::Nested(_) => self.recall(frame, graph.memlets_at(id)),
+            // A tasklet recalls them after it took elements, a copy at its edge.
+            NodeKind::Tasklet(_)
+            | NodeKind::Access(_)
+            | NodeKind::MapExit(_)
+            | NodeKind::ConsumeExit(_)
+            | NodeKind::Reduce(_)
+            | NodeKind::Library(_) => Vec::new(),
+        };
+        // Nothing sets references for a scope that uses no stream.
+        let is_alone = matches!(node.kind, NodeKind::MapEntry(_))
+            && !graph.uses_streams_inside(frame.sdfg, id)
+            && !sets_outer_references(frame, graph, id);
+        let shared = if is_alone { std::mem::take(&mut self.shared) } else { Vec::new() };
+        let code = self.code_of_node(frame, graph, id, node);
+        if is_alone {
+            self.shared = shared;
+        }
+        statements.extend(code?);
         // A copy is at the place of its edge.
         let is_access = matches!(node.kind, NodeKind::Access(_));
         Ok(if is_access { statements } else { self.located(node.loc.as_ref(), &node.label, statements) })
@@ -171,14 +203,15 @@ impl<'g> Lowering<'g> {
         edge: EdgeId,
         label: &str,
     ) -> Result<Vec<Statement>, LowerError> {
-        let statements = match &state.edge(edge).memlet.flow {
+        let mut statements = self.recall(frame, std::iter::once(&state.edge(edge).memlet));
+        statements.extend(match &state.edge(edge).memlet.flow {
             Flow::Copy { from, to, .. } if frame.is_stream(from) || frame.is_stream(to) => {
                 self.transfer(frame, state, edge, label)?
             }
             Flow::Copy { from, to, resolution } => self.copy(frame, from, to, resolution.as_ref(), label)?,
             Flow::Bind(_) => self.set_reference(frame, state, edge, label)?,
             Flow::Order | Flow::Read(_) | Flow::Write { .. } | Flow::Value => Vec::new(),
-        };
+        });
         let edge = state.edge(edge);
         Ok(self.located(edge.loc.as_ref(), &edge_label(state, edge), statements))
     }

@@ -36,6 +36,7 @@ mod privatise;
 mod profile;
 mod scalar;
 mod scope;
+mod shared_reference;
 mod space;
 mod stream;
 mod stream_to_array;
@@ -78,6 +79,7 @@ use memory::RootShape;
 use profile::timed;
 
 use crate::plan::{Argument, Check, JumpTarget, PassedAs, Plan, Profile, SymbolArgument, TimerKind};
+use shared_reference::SharedReference;
 
 /// Lowers a program for a target.
 ///
@@ -139,8 +141,10 @@ struct Lowering<'g> {
     records: Vec<Record>,
     /// Checks of accesses that are being lowered.
     checks: Vec<Check>,
-    /// For each group of tasks around the current place, how many buffers there were before it.
-    tasks: Vec<usize>,
+    /// Number of groups of tasks around the current place.
+    n_tasks: usize,
+    /// References that tasks around the current place share.
+    shared: Vec<SharedReference>,
     /// Number of consume scopes of the program: only these order accesses through streams.
     n_consume_scopes: usize,
     /// Loops around the current place, outermost first.
@@ -175,7 +179,8 @@ impl<'g> Lowering<'g> {
             storages: Vec::new(),
             records: Vec::new(),
             checks: Vec::new(),
-            tasks: Vec::new(),
+            n_tasks: 0,
+            shared: Vec::new(),
             n_consume_scopes: communication::n_consume_scopes(sdfg),
             loops: Vec::new(),
             loop_ranges: Vec::new(),

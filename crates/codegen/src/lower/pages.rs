@@ -47,11 +47,11 @@ pub const PAGES: [Entry; 5] = [
     Entry {
         name: "T004",
         title: "lowering does not support a construct",
-        why: "A few valid constructs have no native code yet: references that nodes set \
-              which wait for each other, views whose extents are not known to be those of their elements, and \
-              transients whose size is not known where their memory is needed. The message names the construct.",
-        action: "Rewrite the construct: set references in a state of their own, use one view for each layout, or let \
-                 sizes use symbols that do not change. `sdfg interpret` runs the program as it is.",
+        why: "A few valid constructs have no native code yet: views whose extents are not known to be those of their \
+              elements, and transients whose size is not known where their memory is needed. The message names the \
+              construct.",
+        action: "Rewrite the construct: use one view for each layout, or let sizes use symbols that do not change. \
+                 `sdfg interpret` runs the program as it is.",
         example: Some(Example::Programs {
             bad: include_str!("../../filetests/explain/t004_wrong.sdft"),
             good: include_str!("../../filetests/explain/t004_right.sdft"),

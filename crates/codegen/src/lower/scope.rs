@@ -5,7 +5,7 @@ use sdfg::ir::{Map, Node, NodeId, Schedule, State};
 use sdfg::symbolic::{Expr, Symbol, Truth};
 
 use super::Lowering;
-use super::alias::sets_outer_references;
+use super::alias::{references_of_iterations, sets_outer_references};
 use super::call_frame::CallFrame;
 use super::capability::{Capability, Refusal, promise};
 use super::dataflow::Graph;
@@ -72,7 +72,13 @@ impl<'g> Lowering<'g> {
         let nest = Nest { graph, entry, node, map, carrier, nested, n_buffers: self.plan.buffers.len() };
         let order: Vec<usize> = (0..map.params.len()).collect();
         statements.extend(match carrier {
-            Carrier::OneThread { .. } | Carrier::Tasks => self.nested_loops(frame, &nest, &order)?,
+            Carrier::Tasks => {
+                let set = references_of_iterations(frame, graph, entry);
+                let sharing = self.share_references(frame, &set);
+                let tasks = self.nested_loops(frame, &nest, &order)?;
+                self.end_sharing(sharing, tasks)
+            }
+            Carrier::OneThread { .. } => self.nested_loops(frame, &nest, &order)?,
             Carrier::Threads => self.shared(frame, &nest)?,
             Carrier::Kernel => self.kernel(frame, &nest)?,
         });
@@ -142,7 +148,7 @@ impl<'g> Lowering<'g> {
     /// Results that do not depend on the number of threads need a fixed order, which is that of one thread here.
     fn nested_team(&self, frame: &CallFrame<'g>, schedule: &Schedule) -> Option<Expr> {
         let team = schedule.team()?;
-        let waits = !self.tasks.is_empty() || self.loops.iter().any(|open| open.tasks);
+        let waits = self.n_tasks > 0 || self.loops.iter().any(|open| open.tasks);
         if !self.in_parallel() || waits || self.options.reproducible {
             return None;
         }

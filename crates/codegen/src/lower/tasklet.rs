@@ -76,6 +76,8 @@ impl<'g> Lowering<'g> {
         }
         let symbols = self.symbol_values(frame, &connectors.environment);
         let (mut statements, freed) = brackets;
+        let memlets = state.in_edges(id).into_iter().chain(state.out_edges(id));
+        statements.extend(self.recall(frame, memlets.map(|edge| &state.edge(edge).memlet)));
         match &tasklet.body {
             TaskletBody::Code(code) => {
                 let mut code = typecheck(code, &connectors.environment)

@@ -88,7 +88,9 @@ impl Uses {
             Part::Contests(buffer) => {
                 self.contested.insert(buffer);
             }
-            Part::Points { reference, to } => self.buffers.extend([reference, to]),
+            Part::Points { reference, to } => {
+                self.buffers.extend([Some(reference), to].into_iter().flatten())
+            }
         }
     }
 }

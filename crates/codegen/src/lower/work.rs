@@ -51,6 +51,8 @@ impl Lowering<'_> {
             | Statement::Begin(_)
             | Statement::Free(_)
             | Statement::Point { .. }
+            | Statement::Keep(_)
+            | Statement::Recall(_)
             | Statement::Check(_) => Some(Expr::zero()),
             Statement::Undefine(buffer) => {
                 Some(self.known(self.plan.buffer(*buffer).size.clone(), around, fixed))

@@ -71,8 +71,8 @@ pub enum Part<'a> {
     Points {
         /// The reference.
         reference: BufferId,
-        /// The target that it names from here on.
-        to: BufferId,
+        /// The target that it names from here on; `None` if it names what it did, or what tasks set.
+        to: Option<BufferId>,
     },
 }
 

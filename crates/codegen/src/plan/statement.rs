@@ -10,6 +10,7 @@ use super::choice::If;
 use super::compute::{Compute, ExternalCompute, Scalar};
 use super::copy::Copy;
 use super::debug::SourceLocationId;
+use super::kept::KeptReference;
 use super::loops::{Loop, While};
 use super::parts::{Entry, Part, PartMut};
 use super::print::Printer;
@@ -92,6 +93,10 @@ pub enum Statement {
         /// The jump target that it names.
         to: BufferId,
     },
+    /// Writes a reference to memory that tasks share.
+    Keep(KeptReference),
+    /// Takes a reference from memory that tasks share.
+    Recall(KeptReference),
     /// Ends the run if a memlet names what is not there.
     Check(Check),
     /// Makes every element undefined of the buffer whose [`defined`](super::Buffer::defined) this is.
@@ -164,7 +169,11 @@ impl Statement {
             Statement::Begin(buffer) => visit(Part::Begins(*buffer)),
             Statement::Allocate(buffer) => visit(Part::Allocates(*buffer)),
             Statement::Free(buffer) => visit(Part::Frees(*buffer)),
-            Statement::Point { reference, to } => visit(Part::Points { reference: *reference, to: *to }),
+            Statement::Point { reference, to } => {
+                visit(Part::Points { reference: *reference, to: Some(*to) });
+            }
+            Statement::Keep(kept) => kept.parts_of_keep(visit),
+            Statement::Recall(kept) => kept.parts_of_recall(visit),
             Statement::Check(check) => check.parts(visit),
             Statement::Undefine(buffer) => visit(Part::Touches(*buffer)),
             Statement::Compute(compute) => compute.parts(visit),
@@ -189,6 +198,8 @@ impl Statement {
             | Statement::Begin(_)
             | Statement::Allocate(_)
             | Statement::Free(_)
+            | Statement::Keep(_)
+            | Statement::Recall(_)
             | Statement::Check(_)
             | Statement::Undefine(_) => {}
             Statement::Set { variable: _, value } => value.parts_mut(visit),
@@ -240,6 +251,12 @@ impl Statement {
             Statement::Free(buffer) => to.line(format_args!("free {}", to.name(*buffer))),
             Statement::Point { reference, to: target } => {
                 to.line(format_args!("point {} to {}", to.name(*reference), to.name(*target)))
+            }
+            Statement::Keep(KeptReference { reference, place, .. }) => {
+                to.line(format_args!("keep {} in {}", to.name(*reference), to.name(*place)))
+            }
+            Statement::Recall(KeptReference { reference, place, .. }) => {
+                to.line(format_args!("recall {} from {}", to.name(*reference), to.name(*place)))
             }
             Statement::Check(check) => check.print(to),
             Statement::Undefine(buffer) => to.line(format_args!("undefine {}", to.name(*buffer))),

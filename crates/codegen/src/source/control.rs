@@ -9,8 +9,8 @@ use super::tasklet::unsupported;
 use super::text::{Code, Precedence};
 use crate::interface::Status;
 use crate::plan::{
-    BufferId, Copy, CopyDimension, ExternalArgument, ExternalCompute, If, JumpTarget, Location, Resolved,
-    Statement, While,
+    BufferId, Copy, CopyDimension, ExternalArgument, ExternalCompute, If, JumpTarget, KeptReference,
+    Location, Resolved, Statement, While,
 };
 
 impl Function<'_, '_> {
@@ -81,6 +81,26 @@ impl Function<'_, '_> {
                 let cast =
                     if self.program.constness(*to).is_empty() { String::new() } else { format!("({ty} *)") };
                 self.line(format!("{name} = {cast}{address};"));
+                Ok(())
+            }
+            Statement::Keep(kept) => {
+                let (place, address) = (self.address(kept.place), self.address(kept.reference));
+                self.line(format!("{place}[0] = (int64_t)(intptr_t){address};"));
+                for (position, variable) in kept.variables.iter().enumerate() {
+                    let value = self.index(variable)?.text;
+                    self.line(format!("{place}[{}] = {value};", KeptReference::ADDRESSES + position));
+                }
+                Ok(())
+            }
+            Statement::Recall(kept) => {
+                let (ty, place) = (self.element_type(kept.reference), self.address(kept.place));
+                let name = self.program.names.buffer(kept.reference);
+                self.line(format!("{name} = ({ty} *)(intptr_t){place}[0];"));
+                for (position, variable) in kept.variables.iter().enumerate() {
+                    let Some(symbol) = variable.as_symbol() else { continue };
+                    let name = self.variable(symbol)?;
+                    self.line(format!("{name} = {place}[{}];", KeptReference::ADDRESSES + position));
+                }
                 Ok(())
             }
             Statement::Check(_) | Statement::Undefine(_) => Err(unsupported("checked programs")),

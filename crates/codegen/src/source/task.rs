@@ -1,11 +1,13 @@
 //! Tasks that wait for each other, each kind as one function.
 
+use std::collections::BTreeSet;
+
 use super::error::Print;
 use super::function::{Function, Returns};
 use super::memory::{product, sum};
 use super::text::Code;
 use crate::interface::Status;
-use crate::plan::{TaskKind, Tasks};
+use crate::plan::{Declarations, TaskKind, Tasks};
 
 impl<'w, 'p> Function<'w, 'p> {
     /// Runs tasks until all are done.
@@ -65,7 +67,7 @@ impl<'w, 'p> Function<'w, 'p> {
         let mut environment = Environment {
             fields: format!("    {handle}handle;\n"),
             values: vec!["handle".to_owned()],
-            unpack: vec![("handle".to_owned(), format!("{handle}const handle = captured->handle;"))],
+            unpack: vec![("handle".to_owned(), handle)],
         };
         for symbol in &tasks.captures.variables {
             self.note_read(symbol);
@@ -99,8 +101,14 @@ impl<'w, 'p> Function<'w, 'p> {
             format!("const {environment} *const captured = (const {environment} *)environment;"),
         );
         task.add_parameter("environment");
-        for (name, line) in unpack {
-            task.declare(name, line.clone());
+        let set = Declarations::of(&kind.body);
+        let variables =
+            set.variables.iter().map(|symbol| task.variable(symbol)).collect::<Print<Vec<_>>>()?;
+        let references = set.references.iter().map(|reference| program.names.buffer(*reference));
+        let set: BTreeSet<&str> = variables.into_iter().chain(references).collect();
+        for (name, ty) in unpack {
+            let constness = if set.contains(name.as_str()) { "" } else { "const " };
+            task.declare(name, format!("{ty}{constness}{name} = captured->{name};"));
         }
         tasks.captures.variables.iter().for_each(|symbol| task.take(symbol));
         for captured in &tasks.captures.buffers {
@@ -133,7 +141,7 @@ struct Environment {
     fields: String,
     /// Their values where it is made.
     values: Vec<String>,
-    /// A name with the line that declares it where it is used.
+    /// Their names and types.
     unpack: Vec<(String, String)>,
 }
 
@@ -141,6 +149,6 @@ impl Environment {
     fn add(&mut self, ty: &str, name: &str, value: String) {
         self.fields.push_str(&format!("    {ty}{name};\n"));
         self.values.push(value);
-        self.unpack.push((name.to_owned(), format!("{ty}const {name} = captured->{name};")));
+        self.unpack.push((name.to_owned(), ty.to_owned()));
     }
 }

@@ -154,6 +154,8 @@ impl Flow {
             | Statement::External(_)
             | Statement::Copy(_)
             | Statement::Point { .. }
+            | Statement::Keep(_)
+            | Statement::Recall(_)
             | Statement::Push(_)
             | Statement::Pop(_)
             | Statement::Consume(_)

@@ -103,6 +103,8 @@ impl Lanes<'_> {
             | Statement::Allocate(_)
             | Statement::Free(_)
             | Statement::Point { .. }
+            | Statement::Keep(_)
+            | Statement::Recall(_)
             | Statement::Check(_)
             | Statement::Undefine(_)
             | Statement::Lanes(_)

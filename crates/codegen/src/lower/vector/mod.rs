@@ -95,6 +95,8 @@ impl<'g> Lowering<'g> {
             | Statement::Dispatch { .. }
             | Statement::Goto { .. }
             | Statement::Point { .. }
+            | Statement::Keep(_)
+            | Statement::Recall(_)
             | Statement::Lanes(_)
             | Statement::External(_)
             | Statement::Push(_)

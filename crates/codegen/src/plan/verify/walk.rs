@@ -180,8 +180,10 @@ impl<'p> Found<'p> {
                 if let Some(defined) = plan.buffer(reference).defined {
                     self.made.entry(defined).or_default().push(place.clone());
                 }
-                self.pointed.push((reference, to));
-                self.touched.push((to, place.clone()));
+                if let Some(to) = to {
+                    self.pointed.push((reference, to));
+                    self.touched.push((to, place.clone()));
+                }
             }
         }
     }
