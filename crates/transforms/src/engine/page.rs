@@ -146,7 +146,40 @@ fn flush(paragraph: &mut String, out: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use super::{indented, sections};
+    use super::{Page, Section, indented, sections};
+    use crate::Transformation;
+    use crate::rewrites::{LiftToLibrary, MapFusion, MapTiling, StateFusion, StripMining};
+
+    #[test]
+    fn a_page_begins_with_its_name_and_separates_its_sections() {
+        let section = |title: &str, text: &str| Section { title: title.to_owned(), text: text.to_owned() };
+        let sections = vec![section("", "Purpose."), section("Refusals", "- One.\n- Two.\n\nText.")];
+        let mut page = Page { name: "Name", group: "map", is_strict: true, sections };
+        let text = "\n\n  Purpose.\n\nRefusals\n\n  - One.\n  - Two.\n\n  Text.\n";
+        assert_eq!(page.to_string(), format!("Name (map, part of `sdfg simplify`){text}"));
+        page.is_strict = false;
+        assert_eq!(page.to_string(), format!("Name (map){text}"));
+        assert_eq!((page.section("Refusals").map(str::len), page.section("After")), (Some(20), None));
+    }
+
+    /// Users read these words in `sdfg transforms NAME`.
+    #[test]
+    fn a_page_tells_what_stays_the_same_and_what_is_matched() {
+        let section = |transformation: &dyn Transformation, title: &str| {
+            Page::of(transformation).section(title).unwrap_or_default().to_owned()
+        };
+        let guarantee = |transformation: &dyn Transformation| section(transformation, "Guarantee");
+        assert_eq!(guarantee(&StateFusion::default()), "results stay the same");
+        assert_eq!(guarantee(&LiftToLibrary::default()), "results may differ in rounding");
+        assert_eq!(section(&MapFusion::default(), "Pattern"), "first -> between -> second");
+        assert_eq!(section(&StripMining::default(), "Pattern"), "map");
+        assert_eq!(section(&LiftToLibrary::default(), "Parameters"), "");
+        assert!(section(&MapTiling::default(), "Parameters").starts_with("- tile_sizes ("));
+        let page = Page::of(&MapTiling::default());
+        assert_eq!((page.name, page.group, page.is_strict), ("MapTiling", "map", false));
+        assert_eq!(Page::of(&StateFusion::default()).group, "control flow");
+        assert!(Page::of(&StateFusion::default()).is_strict);
+    }
 
     #[test]
     fn headings_divide_a_page_and_code_has_none() {

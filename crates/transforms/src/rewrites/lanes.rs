@@ -272,3 +272,82 @@ fn is_apart_along(a: &Range, b: &Range, (lane, lanes): (&Symbol, &Range), known:
 fn is_short(range: &Range) -> bool {
     range.is_index() || range.steps().as_int().is_some_and(|count| count <= COPIED)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A range of `length` elements that begins at `factor * i + first`.
+    fn moving(factor: i64, first: i64, length: i64) -> Range {
+        let begin = &(&Expr::int(factor) * &Expr::sym("i")) + &Expr::int(first);
+        Range::new(begin.clone(), &begin + &Expr::int(length))
+    }
+
+    /// The values of `i`. A large number stands for the symbol `N`.
+    fn values(lanes: &Range) -> Vec<i64> {
+        let number = |expr: &Expr| expr.eval(&|_: &Symbol| Some(40)).expect("a number");
+        let (begin, end, step) = (number(&lanes.begin), number(&lanes.end), number(&lanes.step));
+        let at = std::iter::successors(Some(begin), |at| Some(at + step));
+        at.take_while(|at| if step > 0 { *at < end } else { *at > end }).collect()
+    }
+
+    fn lanes(text: &str) -> Range {
+        let subset: sdfg::subset::Subset = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
+        subset.0[0].clone()
+    }
+
+    /// Ranges are apart if and only if no two different iterations have an index in common, by trying all.
+    #[test]
+    fn ranges_are_apart_if_no_two_iterations_meet() {
+        let (symbol, known) = (Symbol::of("i"), Assumptions::new());
+        let meet = |values: &[i64], a: (i64, i64, i64), b: (i64, i64, i64)| {
+            let begin = |(factor, first, _): (i64, i64, i64), i: i64| factor * i + first;
+            let pairs = values.iter().flat_map(|one| values.iter().map(move |other| (*one, *other)));
+            pairs.filter(|(one, other)| one != other).any(|(one, other)| {
+                begin(a, one) < begin(b, other) + b.2 && begin(b, other) < begin(a, one) + a.2
+            })
+        };
+        for text in ["0:N", "0:2", "0:3", "1:8:2", "5:-1:-1", "7:0:-3"] {
+            let lanes = lanes(text);
+            let values = values(&lanes);
+            for (factor, length, other) in
+                (-3..=3).flat_map(|f| (1..4).flat_map(move |a| (1..4).map(move |b| (f, a, b))))
+            {
+                for distance in -8..=8 {
+                    let (a, b) = ((factor, 1, length), (factor, 1 + distance, other));
+                    let [first, second] = [a, b].map(|(factor, first, length)| moving(factor, first, length));
+                    let found = is_apart_along(&first, &second, (&symbol, &lanes), &known);
+                    assert_eq!(found, !meet(&values, a, b), "{first} and {second} for i = {lanes}");
+                }
+            }
+        }
+    }
+
+    /// Iterations whose distance is a symbol are at least one index apart.
+    #[test]
+    fn ranges_no_longer_than_one_step_are_apart_for_any_step() {
+        let (symbol, known, lanes) = (Symbol::of("i"), Assumptions::new(), lanes("0:N:S"));
+        let is_apart = |factor, distance, length, other| {
+            let (a, b) = (moving(factor, 0, length), moving(factor, distance, other));
+            is_apart_along(&a, &b, (&symbol, &lanes), &known)
+        };
+        for (factor, distance, length, other, expected) in [
+            (1, 0, 1, 1, true),
+            (-2, 0, 2, 2, true),
+            (2, 0, 3, 2, false),
+            (2, 0, 2, 3, false),
+            (3, 1, 1, 1, false),
+            (0, 1, 1, 1, true),
+            (0, 0, 1, 1, false),
+        ] {
+            assert_eq!(
+                is_apart(factor, distance, length, other),
+                expected,
+                "{factor} {distance} {length} {other}"
+            );
+        }
+        let other_factor = is_apart_along(&moving(1, 0, 1), &moving(2, 100, 1), (&symbol, &lanes), &known);
+        let empty = is_apart_along(&moving(1, 0, 0), &moving(1, 0, 1), (&symbol, &lanes), &known);
+        assert!(!other_factor && !empty);
+    }
+}

@@ -159,3 +159,95 @@ fn near(one: Value, other: Value, bound: f64) -> bool {
         (one.is_nan() && other.is_nan()) || one.to_bits() == other.to_bits() || (one - other).abs() < bound
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sdfg::dtype::ElementType;
+
+    fn arguments(values: &[f64]) -> Arguments {
+        let mut all = Arguments::new();
+        all.set("A", Tensor::vector(values));
+        all
+    }
+
+    /// Whether results after a rewrite that changes rounding are those before it, where elements had these values in runs in
+    /// several orders.
+    fn passes(before: &[f64], after: &[f64], orders: &[&[f64]]) -> bool {
+        let mut spread = Spread::default();
+        orders.iter().for_each(|values| spread.add(&arguments(values)));
+        let spreads = if orders.is_empty() { Vec::new() } else { vec![spread] };
+        compare(&arguments(before), &arguments(after), Soundness::ChangesRounding, "order", &spreads).is_ok()
+    }
+
+    /// The bound is 1,024 units of the element, 16 of the largest one, and 16 times the spread.
+    #[test]
+    fn results_differ_by_no_more_than_rounding() {
+        let unit = f64::EPSILON;
+        assert!(passes(&[1.0], &[1.0 + 1000.0 * unit], &[]));
+        assert!(!passes(&[1.0], &[1.0 + 1100.0 * unit], &[]));
+        assert!(passes(&[-4.0], &[-4.0 - 4000.0 * unit], &[]));
+        // Without known spreads, the largest element excuses no other one.
+        assert!(!passes(&[1.0, 1e6], &[1.0 + 1e6 * unit, 1e6], &[]));
+        // No order changes anything: sums whose summands cancel out may have the rounding of the largest element.
+        let fixed: &[f64] = &[1.0, 1e6];
+        assert!(passes(fixed, &[1.0 + 15e6 * unit, 1e6], &[fixed, fixed]));
+        assert!(!passes(fixed, &[1.0 + 17e6 * unit, 1e6], &[fixed, fixed]));
+        // Orders change the first element, and it alone may differ.
+        let other: &[f64] = &[1.5, 1e6];
+        assert!(passes(fixed, &[1.0 + 7.9, 1e6], &[fixed, other]));
+        assert!(!passes(fixed, &[1.0 + 8.1, 1e6], &[fixed, other]));
+        let wide: &[f64] = &[1.0, 1e6 + 1.0];
+        assert!(!passes(fixed, &[1.0 + 1e6 * unit, 1e6], &[fixed, wide]));
+        // Infinities and numbers that are none have no distance.
+        assert!(passes(&[f64::NAN], &[f64::NAN], &[]));
+        assert!(!passes(&[f64::INFINITY], &[1.0], &[]));
+        assert!(!passes(&[f64::INFINITY], &[f64::NEG_INFINITY], &[]));
+        assert!(passes(&[f64::INFINITY, 1.0], &[f64::INFINITY, 1.0 + 15.0 * unit], &[fixed, fixed]));
+        assert!(!passes(&[f64::INFINITY, 1.0], &[f64::INFINITY, 1.0 + 1100.0 * unit], &[fixed, fixed]));
+    }
+
+    #[test]
+    fn sound_results_are_the_same_and_permitted_ones_are_any() {
+        let compared = |soundness| {
+            let (before, after) = (arguments(&[1.0]), arguments(&[1.0 + f64::EPSILON]));
+            compare(&before, &after, soundness, "order", &[]).is_ok()
+        };
+        assert!(!compared(Soundness::Always) && compared(Soundness::ChangesRounding));
+        let (before, after) = (arguments(&[1.0]), arguments(&[7.0]));
+        let permitted = Soundness::ChangesDeclaredNondeterminism;
+        assert_eq!(compare(&before, &after, permitted, "order", &[]), Ok(()));
+        let found = compare(&arguments(&[1.0, 2.0]), &arguments(&[1.0, 3.0]), Soundness::Always, "o", &[]);
+        assert!(matches!(found, Err(Difference::Result { position: 1, .. })), "{found:?}");
+        let error = |after: &Arguments| compare(&before, after, Soundness::Always, "order", &[]).is_err();
+        assert!(error(&Arguments::new()) && error(&arguments(&[1.0, 1.0])));
+    }
+
+    /// The rounding is that of the element type, and integers have none.
+    #[test]
+    fn rounding_has_the_unit_of_the_type() {
+        let tensor = |element: ElementType, bytes: &[u8]| {
+            let length = (bytes.len() / element.size()) as i64;
+            let mut all = Arguments::new();
+            all.set("A", Tensor::from_bytes(element, vec![length], bytes.to_vec()).expect("a tensor"));
+            all
+        };
+        let passes = |ty: ScalarType, before: &[u8], after: &[u8]| {
+            let [before, after] = [before, after].map(|bytes| tensor(ElementType::from(ty), bytes));
+            compare(&before, &after, Soundness::ChangesRounding, "order", &[]).is_ok()
+        };
+        let single = |value: f32| value.to_le_bytes();
+        assert!(passes(ScalarType::F32, &single(1.0), &single(1.0 + 1000.0 * f32::EPSILON)));
+        assert!(!passes(ScalarType::F32, &single(1.0), &single(1.0 + 1100.0 * f32::EPSILON)));
+        let complex = |re: f64, im: f64| [re.to_le_bytes(), im.to_le_bytes()].concat();
+        let near = complex(1.0, 2.0 + 2000.0 * f64::EPSILON);
+        assert!(passes(ScalarType::Complex128, &complex(1.0, 2.0), &near));
+        assert!(!passes(ScalarType::Complex128, &complex(1.0, 2.0), &complex(1.0, 2.1)));
+        assert!(!passes(ScalarType::Complex128, &complex(1.0, 2.0), &complex(1.1, 2.0)));
+        // 1.0 and its neighbour, then 1.0 and 3.0, of 16 bits.
+        assert!(passes(ScalarType::F16, &[0x00, 0x3c], &[0x01, 0x3c]));
+        assert!(!passes(ScalarType::F16, &[0x00, 0x3c], &[0x00, 0x42]));
+        assert!(!passes(ScalarType::I64, &1_i64.to_le_bytes(), &2_i64.to_le_bytes()));
+        assert!(passes(ScalarType::I64, &1_i64.to_le_bytes(), &1_i64.to_le_bytes()));
+    }
+}

@@ -39,7 +39,7 @@ const OF_FORTRAN: &str = "sym_";
 const MOST_ELEMENTS: i64 = 1 << 23;
 
 /// Values of the symbols in the shapes of arguments.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Sizes {
     Same(i64),
     /// This size, the next one, and so on, in order of declaration.
@@ -54,7 +54,7 @@ enum Sizes {
 }
 
 /// Elements of integer arrays, which may be indices.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Indices {
     /// Pseudo-random, from 0 to below the smallest size.
     Below,
@@ -95,7 +95,7 @@ const NUMBERS: [Option<i64>; 7] = [Some(1), None, Some(0), Some(2), Some(3), Som
 const SMALL: [i64; 2] = [2, 1];
 const MOST_SMALL: usize = 8;
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Recipe {
     sizes: Sizes,
     indices: Indices,
@@ -433,4 +433,134 @@ pub fn search(
     Err(first.unwrap_or_else(|| {
         "an argument has no shape, too many elements, or elements that share memory".to_owned()
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Sdfg {
+        sdfg::text::parse("p.sdft", text).unwrap_or_else(|errors| panic!("{errors:?}"))
+    }
+
+    /// A program with these declarations.
+    fn declaring(declarations: &str) -> Sdfg {
+        parsed(&format!("sdfg p {{\n{declarations}\n  state s {{}}\n}}\n"))
+    }
+
+    const ALL: &str =
+        "  symbol N: i64\n  symbol k: i64\n  array A: f64[N]\n  array I: i64[N]\n  scalar n: i64";
+
+    /// Each list of choices counts where an argument takes them, and only there.
+    #[test]
+    fn recipes_vary_in_what_arguments_take() {
+        let count = |declarations: &str, fixed: &[&str]| {
+            let fixed = fixed.iter().map(|name| (Symbol::of(name), 5)).collect();
+            Signature::of(&declaring(declarations), &fixed).recipes().len()
+        };
+        let (sizes, indices, numbers, fills) = (SIZES.len(), INDICES.len(), NUMBERS.len(), FILLS.len());
+        assert_eq!(count("", &[]), 1);
+        assert_eq!(count("  array A: f64[4]", &[]), fills);
+        assert_eq!(count("  scalar b: bool", &[]), fills);
+        assert_eq!(count("  scalar n: i64", &[]), sizes * numbers);
+        assert_eq!(count("  array I: i64[4]", &[]), sizes * indices);
+        assert_eq!(count("  symbol k: i64", &[]), sizes * numbers);
+        assert_eq!(count("  symbol N: i64\n  array A: f64[N]", &[]), sizes * fills);
+        let two = "  symbol N: i64\n  symbol M: i64\n  array A: f64[N, M]";
+        assert_eq!(count(two, &[]), (sizes + 2 * SMALL.len()) * fills);
+        assert_eq!(count(two, &["N"]), sizes * fills);
+        assert_eq!(count(ALL, &[]), sizes * indices * numbers * numbers * fills);
+    }
+
+    /// The first recipe has the first choice everywhere, and one that differs less comes sooner; another element of arrays of
+    /// numbers counts twice.
+    #[test]
+    fn simple_recipes_come_first() {
+        let (program, fixed) = (declaring(ALL), BTreeMap::new());
+        let recipes = Signature::of(&program, &fixed).recipes();
+        let at = |found: Option<usize>| found.expect("a choice");
+        let distance = |recipe: &Recipe| {
+            at(SIZES.iter().position(|own| *own == recipe.sizes))
+                + at(INDICES.iter().position(|own| *own == recipe.indices))
+                + at(NUMBERS.iter().position(|own| *own == recipe.symbols))
+                + at(NUMBERS.iter().position(|own| *own == recipe.scalars))
+                + 2 * at(FILLS.iter().position(|own| *own == recipe.fill))
+        };
+        assert_eq!(distance(&recipes[0]), 0);
+        assert!(recipes.is_sorted_by_key(distance));
+        assert!(recipes.iter().enumerate().all(|(at, recipe)| !recipes[..at].contains(recipe)));
+    }
+
+    #[test]
+    fn sizes_are_those_of_the_recipe() {
+        let (program, fixed) = (
+            declaring("  symbol N: i64\n  symbol M: i64\n  symbol K: i64\n  array A: f64[N, M, K]"),
+            BTreeMap::new(),
+        );
+        let signature = Signature::of(&program, &fixed);
+        let first = signature.recipes()[0];
+        let values = |sizes| {
+            let found = signature.arguments(Recipe { sizes, ..first }, &BTreeMap::new()).expect("arguments");
+            let shape = found.get("A").expect("A").shape().to_vec();
+            let value = |name| found.symbols().find(|(own, _)| *own == name).map(|(_, value)| value);
+            assert_eq!(["N", "M", "K"].map(value), [Some(shape[0]), Some(shape[1]), Some(shape[2])]);
+            shape
+        };
+        assert_eq!(values(Sizes::Same(5)), [5, 5, 5]);
+        assert_eq!(values(Sizes::Ascending(6)), [6, 7, 8]);
+        assert_eq!(values(Sizes::OneSmall { at: 1, small: 2, others: 8 }), [8, 2, 8]);
+    }
+
+    #[test]
+    fn indices_are_in_their_ranges() {
+        let mut rng = Random::new(3);
+        let mut values = |indices| {
+            (0..200).map(|position| index(indices, position, 5, &mut rng)).collect::<BTreeSet<i64>>()
+        };
+        assert_eq!(values(Indices::Below), (0..5).collect());
+        assert_eq!(values(Indices::FromOne), (1..=5).collect());
+        assert_eq!(values(Indices::Position), (0..=5).collect());
+        assert_eq!(values(Indices::Same(2)), [2].into());
+    }
+
+    /// Elements are above zero, and no two neighbours are the same.
+    #[test]
+    fn elements_differ_by_part_and_by_position() {
+        let number = |n, position, fill| match element(n, position, ScalarType::F64, fill) {
+            Value::F64(number) => number,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!((number(0, 0, None), number(2048, 0, None), number(4096, 0, None)), (0.25, 1.0, 0.25));
+        assert_eq!(number(-1, 0, None), number(4095, 0, None));
+        assert!(number(0, 4096, None) > number(0, 0, None) && number(0, 8191, None) == number(0, 4096, None));
+        assert_eq!(number(7, 5, Some(40.0)), 40.0);
+        let is_set = |n| element(n, 0, ScalarType::Bool, None) == Value::Bool(true);
+        assert!(is_set(2048) && !is_set(1024));
+    }
+
+    /// Sizes grow to the index, at least to twice and at most to four times what they were.
+    #[test]
+    fn sizes_grow_in_bounds() {
+        let (program, fixed) = (
+            declaring("  symbol N: i64\n  symbol M: i64\n  array A: f64[N, M]\n  array B: f64[8]"),
+            BTreeMap::new(),
+        );
+        let signature = Signature::of(&program, &fixed);
+        let recipe = Recipe { sizes: Sizes::Same(8), ..signature.recipes()[0] };
+        let grow = |container: &str, index: &[i64], shape: &[i64]| {
+            let mut grown = BTreeMap::new();
+            let has_grown = signature.grow((container, index, shape), recipe, &mut grown);
+            (has_grown, grown.into_iter().map(|(name, size)| (name.to_string(), size)).collect::<Vec<_>>())
+        };
+        let of = |name: &str, size| (true, vec![(name.to_owned(), size)]);
+        assert_eq!(grow("A", &[8, 0], &[8, 8]), of("N", 16));
+        assert_eq!(grow("A", &[20, 0], &[8, 8]), of("N", 21));
+        assert_eq!(grow("A", &[0, 100], &[8, 8]), of("M", 32));
+        // Indices before the begin, and constant extents, have no larger sizes.
+        assert_eq!(grow("A", &[-1, 0], &[8, 8]), (false, Vec::new()));
+        assert_eq!(grow("B", &[8], &[8]), (false, Vec::new()));
+        // A container of a nested SDFG is not known here: every size grows.
+        let all = vec![("M".to_owned(), 16), ("N".to_owned(), 16)];
+        assert_eq!(grow("inner", &[8], &[8]), (true, all));
+    }
 }

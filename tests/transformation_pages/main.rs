@@ -1,6 +1,8 @@
 //! The pages of the transformations: each has all sections, and its transformation makes the program after of the program before,
 //! with the same results. `BLESS=1` writes the program after of a page, and both in the form of the printer.
 
+mod variants;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -9,7 +11,7 @@ use sdfg::interpret::Options;
 use sdfg::ir::Sdfg;
 use sdfg_library::{BuiltIn, transformations};
 use sdfg_transforms::verify::Verifier;
-use sdfg_transforms::{HEADINGS, Page, Transformation, apply, matches};
+use sdfg_transforms::{HEADINGS, Page, Registry, Transformation, apply, matches};
 use serde_json::Value;
 
 /// The program in a section.

@@ -1,0 +1,203 @@
+//! Changed programs of transformations of maps.
+
+use super::{Change, Refused, TAKEN, Taken, hold_changes, hold_parameters};
+
+#[test]
+fn maps_have_tiles() {
+    const STRIDED: &[Change] = &[("i = 0:N,", "i = N - 1:-1:-1,")];
+    const TILES: &[Change] = &[("i = 0:N,", "i = 0:N:4:4,"), ("f64[N, M]", "f64[N + 4, M]")];
+    hold_parameters(
+        "MapTiling",
+        &[
+            (r#"{"tile_sizes": [3]}"#, STRIDED, TAKEN),
+            (r#"{"tile_sizes": [0, 5]}"#, &[], Taken(&["j_tile0 = 0:M:5"], &["i_tile"])),
+            (r#"{"tile_sizes": ["M + 1"]}"#, &[], Taken(&["0:N:M + 1"], &[])),
+            (r#"{"parts": [3, 2]}"#, &[], TAKEN),
+            (r#"{"parts": [3]}"#, STRIDED, TAKEN),
+            (r#"{"parts": [0, "N + 1"]}"#, &[], TAKEN),
+            (r#"{"tile_sizes": [0, 4], "parts": [2]}"#, &[], TAKEN),
+            (r#"{"tile_sizes": [3]}"#, &[("i = 0:N,", "i = 1:N - 2:3,")], TAKEN),
+            (r#"{"tile_sizes": [0, 0]}"#, &[], Refused("no dimension is tiled")),
+            (r#"{"tile_sizes": []}"#, &[], Refused("no dimension is tiled")),
+            (
+                r#"{"tile_sizes": [1, 2, 3]}"#,
+                &[],
+                Refused("there are more sizes (3) than dimensions of the map (2)"),
+            ),
+            (
+                r#"{"parts": [1, 2, 3]}"#,
+                &[],
+                Refused("there are more sizes (3) than dimensions of the map (2)"),
+            ),
+            (r#"{"tile_sizes": ["M"]}"#, &[], Refused("it is not proved that M is greater than 0")),
+            (r#"{"tile_sizes": [-1]}"#, &[], Refused("it is not proved that -1 is greater than 0")),
+            (r#"{"tile_sizes": ["Q + 1"]}"#, &[], Refused("it is not proved that Q + 1 is greater than 0")),
+            (r#"{"tile_sizes": [4]}"#, TILES, Refused("has a range of tiles")),
+            (r#"{"tile_sizes": [4], "divides_evenly": true}"#, &[], Refused("4 divides N")),
+            (
+                r#"{"tile_sizes": [4], "divides_evenly": true}"#,
+                &[("i = 0:N,", "i = 0:4*N,"), ("f64[N, M]", "f64[4*N, M]")],
+                Taken(&["i_tile0 = 0:4*N:4", "i = i_tile0:i_tile0 + 4"], &["min("]),
+            ),
+            (r#"{"tile_sizes": [0, 4]}"#, &[("j = 0:M", "j = i:M")], Refused("the range i:M depends on `i`")),
+        ],
+    );
+    hold_parameters(
+        "StripMining",
+        &[
+            (r#"{"size": 3}"#, &[], TAKEN),
+            (r#"{"size": -3}"#, &[], Refused("it is not proved that -3 is greater than 0")),
+        ],
+    );
+}
+
+#[test]
+fn maps_are_unrolled_up_to_the_limit() {
+    const THREE: &[Change] = &[("e = 0:2", "e = 0:3"), ("A: f64[N + 1]", "A: f64[2*N + 1]")];
+    const PAIRS: &[Change] =
+        &[("e = 0:2", "e = 0:2, f = 0:2"), ("A[N*e]", "A[2*e + f]"), ("f64[N + 1]", "f64[4]")];
+    hold_parameters(
+        "MapUnroll",
+        &[
+            (r#"{"limit": 2}"#, &[], TAKEN),
+            (r#"{"limit": 2}"#, THREE, Refused("between 1 and 2")),
+            (r#"{"limit": 3}"#, THREE, Taken(&["A[0]", "A[N]", "A[2*N]"], &["map ends"])),
+            ("", &[("e = 0:2", "e = 1:-1:-1")], Taken(&["A[0]", "A[N]"], &["map ends"])),
+            ("", &[("e = 0:2", "e = 0:2:2")], Taken(&["A[0]"], &["A[N]"])),
+            ("", &[("e = 0:2", "e = 1:1")], Refused("between 1 and")),
+            ("", &[("e = 0:2", "e = 0:1:-1")], Refused("between 1 and")),
+            ("", &[("e = 0:2", "e = 2:0:0")], Refused("between 1 and")),
+            ("", &[("e = 0:2", "e = 0:N")], Refused("between 1 and")),
+            ("", PAIRS, Taken(&["A[0]", "A[3]"], &["map ends"])),
+            (r#"{"limit": 3}"#, PAIRS, Refused("between 1 and 3")),
+        ],
+    );
+    hold_parameters(
+        "LoopUnroll",
+        &[
+            (r#"{"limit": 2}"#, &[], Taken(&["A[0, j]", "A[1, j]"], &["for rows"])),
+            (r#"{"limit": 1}"#, &[], Refused("0:2 has more than 1 values")),
+            ("", &[("i = 0:2", "i = 1:-1:-1")], Taken(&["A[0, j]", "A[1, j]"], &["for rows"])),
+            ("", &[("i = 0:2", "i = 1:1")], Taken(&[], &["for rows", "A[0, j]"])),
+            ("", &[("i = 0:2", "i = 0:N"), ("f64[2, N]", "f64[N, N]")], Refused("whose ends are no numbers")),
+        ],
+    );
+    hold_parameters(
+        "LoopPeeling",
+        &[
+            (r#"{"count": 1}"#, &[], TAKEN),
+            (r#"{"count": 64}"#, &[], TAKEN),
+            (r#"{"count": 0}"#, &[], Refused("0 is not between 1 and 64")),
+            (r#"{"count": 65}"#, &[], Refused("65 is not between 1 and 64")),
+            (r#"{"count": 3}"#, &[("i = 0:N", "i = N - 1:-1:-2")], TAKEN),
+        ],
+    );
+}
+
+#[test]
+fn dimensions_of_maps_change() {
+    hold_parameters(
+        "MapDimShuffle",
+        &[
+            (r#"{"order": ["j", "i"]}"#, &[], Taken(&["[j = 0:M, i = 0:N]"], &[])),
+            (r#"{"order": ["j"]}"#, &[], Refused("each of the 2 parameters of the map comes once")),
+            (r#"{"order": ["j", "j"]}"#, &[], Refused("each of the 2 parameters of the map comes once")),
+            (r#"{"order": ["j", "k"]}"#, &[], Refused("the map has no parameter `k`")),
+            (r#"{"order": ["i", "j", "j"]}"#, &[], Refused("each of the 2 parameters of the map comes once")),
+            (r#"{"order": ["j", "i"]}"#, &[("j = 0:M", "j = 0:min(i, M)")], Refused("depends on `i`")),
+            (
+                r#"{"order": ["k", "i", "j"]}"#,
+                &[("j = 0:M]", "j = 0:M, k = 0:1]"), ("B[j, i]", "B[j, i + k]")],
+                Taken(&["[k = 0, i = 0:N, j = 0:M]"], &[]),
+            ),
+        ],
+    );
+    hold_parameters(
+        "MapExpansion",
+        &[
+            (r#"{"dimensions": 1}"#, &[], Taken(&["[i = 0:N]", "[j = 0:i + 1]"], &[])),
+            (
+                r#"{"dimensions": 0}"#,
+                &[],
+                Refused("the map has 2 dimensions, and both maps need at least one"),
+            ),
+            (
+                r#"{"dimensions": 2}"#,
+                &[],
+                Refused("the map has 2 dimensions, and both maps need at least one"),
+            ),
+        ],
+    );
+    hold_parameters(
+        "MapSplit",
+        &[
+            (r#"{"count": 2}"#, &[], TAKEN),
+            (r#"{"count": 0}"#, &[], TAKEN),
+            (r#"{"count": "N"}"#, &[("i = 0:N", "i = N - 1:-1:-2")], TAKEN),
+            (r#"{"count": -1}"#, &[], Refused("it is not proved that -1 is not negative")),
+            (r#"{"count": "i"}"#, &[], Refused("`i` is no symbol outside of the map")),
+            (r#"{"count": 2, "dimension": 1}"#, &[], Refused("the map has 1 dimensions")),
+        ],
+    );
+    hold_parameters(
+        "MapSchedule",
+        &[
+            (r#"{"schedule": "sequential"}"#, &[], Taken(&["schedule(sequential)"], &[])),
+            (r#"{"schedule": "gpu_device"}"#, &[], Refused("is none of `default`")),
+            (r#"{"schedule": "nothing"}"#, &[], Refused("`nothing` is none of `default`")),
+        ],
+    );
+}
+
+#[test]
+fn reductions_join_their_maps() {
+    hold_changes(
+        "MapReduceFusion",
+        &[
+            (&[("wcr(sum)", "wcr(max)")], TAKEN),
+            (&[("wcr(sum)", "wcr(product)")], TAKEN),
+            (&[("axes(1)", "axes(0)")], TAKEN),
+            (&[("transient array T", "array T")], Refused("`T`")),
+            (&[("square.T: T[i, j]", "square.T: T[j, i]")], TAKEN),
+            (&[("j = 0:N", "j = 0:N - 1")], Refused("are not the same elements")),
+            (
+                &[
+                    ("T -> rows: T[0:N, 0:N]", "T -> rows: T[0:N - 1, 0:N]"),
+                    ("rows -> B: B[0:N]", "rows -> B: B[0:N - 1]"),
+                ],
+                Refused("are not the same elements"),
+            ),
+            (
+                &[("square.T: T[i, j]", "square.T: T[i, j] wcr(sum)")],
+                Refused("combines what it writes to the transient with what is there"),
+            ),
+            (&[("wcr(sum)", "wcr(replace)")], Refused("whose result may depend on their order")),
+            (
+                &[("access B\n", "access B\n    access C = B\n    T -> C: T[0:N, 0] -> B[0:N]\n")],
+                Refused("another node than the map and the reduction"),
+            ),
+            (
+                &[
+                    ("square.A -> t.x: A[i, j]", "square.A -> t.x: B[i]"),
+                    ("access A\n", "access A = B\n"),
+                    ("  array A: f64[N, N]\n", ""),
+                ],
+                Refused("is used by the map that would combine into it"),
+            ),
+        ],
+    );
+    hold_changes(
+        "ReducePeeling",
+        &[
+            (&[("k = 0:N + 1", "k = N:-1:-1")], TAKEN),
+            (&[("wcr(sum)", "wcr(product)"), ("y = 0 }", "y = 1 }")], TAKEN),
+            (&[("y = 0 }", "y = 0.0 }")], TAKEN),
+            (&[("wcr(sum)", "wcr(product)")], Refused("does not write the neutral element 1")),
+            (&[("y = 0 }", "y = 1 }")], Refused("does not write the neutral element 0")),
+            (&[("wcr(sum)", "wcr(max)")], Refused("computes no sum or product")),
+            (&[("e = 0:N]", "e = 0:N - 1]")], Refused("are not the same elements")),
+            (&[("k = 0:N + 1", "k = 0:N")], Refused("[0:N] has a value")),
+            (&[("k = 0:N + 1", "k = 0:N + 1:2")], TAKEN),
+        ],
+    );
+}
