@@ -696,6 +696,26 @@ fn elements_that_data_picks_may_be_behind_the_end_of_a_memlet() {
     assert_eq!(found, [0.0, 0.0, 0.0, 11.0, 0.0, 0.0, 0.0, 0.0, 41.0, 0.0]);
 }
 
+/// DaCe's automatic differentiation adds gradients by ONNX's operator, whose node describes itself in an object.
+#[test]
+fn onnx_sums_are_library_nodes() {
+    let node = json!({"type": "LibraryNode", "label": "s", "classpath": "dace.libraries.onnx.nodes.onnx_op.ONNXSum",
+        "attributes": {"label": "s", "name": "s", "schema": {"name": "Sum", "inputs": [{"name": "data_0"}]},
+            "in_connectors": {"data_0__0": null, "data_0__1": null}, "out_connectors": {"sum": null}}});
+    let graph = Graph::new()
+        .array("A", "float64", &["2"])
+        .array("B", "float64", &["2"])
+        .array("o", "float64", &["2"])
+        .nodes(vec![access("A"), access("B"), node, access("o")])
+        .edges(vec![
+            edge(0, "", 2, "data_0__0", memlet("A", "0:1", "2")),
+            edge(1, "", 2, "data_0__1", memlet("B", "0:1", "2")),
+            edge(2, "sum", 3, "", memlet("o", "0:1", "2")),
+        ]);
+    let text = sdfg::text::print(&graph::read(graph.document().to_string().as_bytes()));
+    assert!(text.contains("library s: Sum (data_0__0, data_0__1) -> (sum)"), "{text}");
+}
+
 #[test]
 fn properties_of_library_nodes_may_name_scalars() {
     let node = json!({"type": "LibraryNode", "label": "r", "classpath": "dace.libraries.standard.nodes.cshift.CShift",

@@ -26,6 +26,7 @@ mod shift;
 mod solve;
 mod sparse;
 mod stencil;
+mod sum;
 mod template;
 mod transformation;
 mod values;

@@ -19,6 +19,7 @@ use crate::shift::CircularShift;
 use crate::solve::Solve;
 use crate::sparse::SparseProduct;
 use crate::stencil::{Margin, Stencil};
+use crate::sum::Sum;
 use crate::template::{Element, Elementwise, Renamed, Template};
 use crate::values::Values;
 
@@ -155,6 +156,7 @@ const OPERATIONS: &[(&str, Understand)] = &[
     ("Axpy", |n, s| contracted(contraction::axpy(n, s))),
     ("Fill", |n, s| Ok(Box::new(Fill::of(n, s)?))),
     ("Merge", |n, s| Ok(Box::new(Selection::merge(n, s)?))),
+    ("Sum", |n, s| Ok(Box::new(Sum::of(n, s)?))),
     ("Broadcast", |n, s| Ok(Box::new(Selection::broadcast(n, s)?))),
     ("CShift", |n, s| Ok(Box::new(CircularShift::of(n, s)?))),
     ("CSRMV", |n, s| Ok(Box::new(SparseProduct::of(n, s)?))),

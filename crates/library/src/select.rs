@@ -5,6 +5,7 @@
 //! `SPREAD` does. DaCe has these nodes since version 2.0, where its front end creates them for `numpy.where`
 //! and `numpy.broadcast_to`.
 
+use sdfg::dtype::ScalarType;
 use sdfg::ir::LibraryNode;
 use sdfg::tasklet::arith;
 use sdfg::value::Value;
@@ -27,8 +28,8 @@ pub(crate) struct Selection {
 struct Mask(Spread);
 
 /// An operand that is as large as the result when its elements are repeated.
-struct Spread {
-    operand: Operand,
+pub(crate) struct Spread {
+    pub(crate) operand: Operand,
     /// For each dimension the one of the result whose index it has; `None` for one element, which is taken again and again.
     along: Vec<Option<usize>>,
 }
@@ -60,7 +61,11 @@ impl Selection {
 impl Spread {
     /// The dimensions are those of the result without `new`, or, without that, aligned at the last one; surplus ones have
     /// one element.
-    fn of(signature: &Signature, operand: &Operand, new: Option<usize>) -> Result<Self, ExpandErrorKind> {
+    pub(crate) fn of(
+        signature: &Signature,
+        operand: &Operand,
+        new: Option<usize>,
+    ) -> Result<Self, ExpandErrorKind> {
         let (rank, of) = (operand.dimensions.len(), signature.output.dimensions.len());
         let along = (0..rank).map(|position| {
             let size = operand.size(position);
@@ -81,7 +86,7 @@ impl Spread {
 
     /// The element for the result with these indices. Where it is open whether a dimension is as long as that of the result,
     /// or has one element, its last index is not exceeded.
-    fn element(&self, indices: &[String], output: &Operand, template: &mut Template) -> Element {
+    pub(crate) fn element(&self, indices: &[String], output: &Operand, template: &mut Template) -> Element {
         let mut index = |position: usize| match self.along[position] {
             Some(along) => {
                 let (own, whole) = (self.operand.size(position), output.size(along));
@@ -96,6 +101,35 @@ impl Spread {
         Element::new(&self.operand.connector, indices)
     }
 
+    /// The values of the operand as elements of type `ty`, repeated to the shape of the result.
+    pub(crate) fn values(
+        &self,
+        output: &Operand,
+        values: Values<'_>,
+        ty: ScalarType,
+    ) -> Result<Vec<Value>, String> {
+        let found = values.of(&self.operand.connector, ty)?;
+        let rank = output.dimensions.len();
+        let shape: Vec<usize> =
+            (0..rank).map(|position| count(output.size(position))).collect::<Result<_, _>>()?;
+        let mut indices = vec![0; rank];
+        let mut repeated = Vec::new();
+        for _ in 0..shape.iter().product() {
+            let value = found.get(self.place(&indices)?).copied();
+            repeated.push(
+                value.ok_or_else(|| format!("`{}` is smaller than the result", self.operand.connector))?,
+            );
+            for (index, size) in indices.iter_mut().zip(&shape).rev() {
+                *index += 1;
+                if *index < *size {
+                    break;
+                }
+                *index = 0;
+            }
+        }
+        Ok(repeated)
+    }
+
     /// Position in the list of the element for the result with these indices.
     fn place(&self, indices: &[usize]) -> Result<usize, String> {
         self.along.iter().enumerate().try_fold(0, |place, (position, along)| {
@@ -108,37 +142,12 @@ impl Spread {
 impl Meaning for Selection {
     fn compute(&self, values: Values<'_>) -> Result<Vec<Vec<Value>>, String> {
         let ty = self.output.element;
-        let of = |from: &Spread, ty| values.of(&from.operand.connector, ty);
-        let taken = of(&self.taken, ty)?;
-        let otherwise = self.otherwise.as_ref().map(|(otherwise, Mask(mask))| {
-            Ok::<_, String>((otherwise, of(otherwise, ty)?, mask, of(mask, mask.operand.element)?))
-        });
-        let otherwise = otherwise.transpose()?;
-        let rank = self.output.dimensions.len();
-        let shape: Vec<usize> =
-            (0..rank).map(|position| count(self.output.size(position))).collect::<Result<_, _>>()?;
-        let mut indices = vec![0; rank];
-        let mut selected = Vec::new();
-        for _ in 0..shape.iter().product() {
-            let pick = |from: &Spread, values: &[Value]| {
-                let found = values.get(from.place(&indices)?).copied();
-                found.ok_or_else(|| format!("`{}` is smaller than the result", from.operand.connector))
-            };
-            selected.push(match &otherwise {
-                Some((otherwise, values, mask, bits)) if !arith::is_true(pick(mask, bits)?) => {
-                    pick(otherwise, values)?
-                }
-                Some(_) | None => pick(&self.taken, &taken)?,
-            });
-            for (index, size) in indices.iter_mut().zip(&shape).rev() {
-                *index += 1;
-                if *index < *size {
-                    break;
-                }
-                *index = 0;
-            }
-        }
-        Ok(vec![selected])
+        let taken = self.taken.values(&self.output, values, ty)?;
+        let Some((otherwise, Mask(mask))) = &self.otherwise else { return Ok(vec![taken]) };
+        let otherwise = otherwise.values(&self.output, values, ty)?;
+        let bits = mask.values(&self.output, values, mask.operand.element)?;
+        let pick = |((taken, otherwise), bit)| if arith::is_true(bit) { taken } else { otherwise };
+        Ok(vec![taken.into_iter().zip(otherwise).zip(bits).map(pick).collect()])
     }
 
     fn expand(

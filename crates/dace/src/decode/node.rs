@@ -342,6 +342,7 @@ fn operation(class: &str) -> &str {
         "CopyLibraryNode" => "Copy",
         "FillLibraryNode" => "Fill",
         "MergeLibraryNode" => "Merge",
+        "ONNXSum" => "Sum",
         other => other,
     }
 }
@@ -351,5 +352,5 @@ fn is_plumbing(name: &str) -> bool {
     NODE_PROPERTIES.contains(&name)
         || ANYWHERE.contains(&name)
         || name.starts_with("_meta")
-        || matches!(name, "in_connectors" | "out_connectors" | "schedule" | "dtype" | "sync")
+        || matches!(name, "in_connectors" | "out_connectors" | "schedule" | "dtype" | "sync" | "schema")
 }

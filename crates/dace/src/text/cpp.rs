@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use super::lane_calls::lane_loop;
 use super::lines::is_print;
 
 /// The same code in our language; `None` if it is more than a list of assignments.
@@ -18,6 +19,10 @@ pub(crate) fn assignments(code: &str) -> Option<String> {
         }
         if let Some(table) = Table::of(statement) {
             tables.push(table);
+            continue;
+        }
+        if let Some(lanes) = lane_loop(statement) {
+            found.push(lanes);
             continue;
         }
         let foreign = ['{', '}', '"', '\'', '#', '~'];
@@ -304,6 +309,12 @@ mod tests {
                 Some("i: int64_t = 5.5\nk: uint8_t = a\no = i / 2"),
             ),
             ("o[i - 1] = a;\nint k = 2;", Some("o[i - 1] = a\nk: int = 2")),
+            (
+                "vector_mult<dace::float64, 8>(t, a, b);\nvector_copy<double, 8>(o, t);",
+                Some(
+                    "for __lane in range(8):\n    t[__lane] = a[__lane] * b[__lane]\nfor __lane in range(8):\n    o[__lane] = t[__lane]",
+                ),
+            ),
             ("vec3 v = a; o = v;", None),
             (
                 "o = a < b && !c ? dace::float64(a) : b;",

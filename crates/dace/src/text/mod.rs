@@ -8,6 +8,7 @@ mod code;
 mod cpp;
 mod functions;
 mod label;
+mod lane_calls;
 mod lines;
 mod members;
 mod mlir;

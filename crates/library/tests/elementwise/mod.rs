@@ -98,6 +98,34 @@ proptest! {
         let expected: Vec<[i64; 2]> = indices(&shape).into_iter().map(pick).collect();
         bench.check("Merge", &[], &expected);
     }
+
+    #[test]
+    fn sums(
+        shape in proptest::collection::vec(1..4i64, 0..=3),
+        terms in proptest::collection::vec((0..4usize, proptest::collection::vec(any::<bool>(), 3)), 1..4),
+        element in 0..bench::ELEMENTS.len(),
+        resolution in 0..2usize,
+        symbolic in any::<bool>(),
+    ) {
+        let mut bench = Bench::new(bench::ELEMENTS[element], symbolic);
+        let mut shapes = Vec::new();
+        for (position, (left_out, repeated)) in terms.iter().enumerate() {
+            let kept = shape.iter().skip((*left_out).min(shape.len()));
+            let own: Vec<i64> =
+                kept.zip(repeated).map(|(extent, repeated)| if *repeated { 1 } else { *extent }).collect();
+            let name = format!("data_0__{position}");
+            bench.input(Operand::new(&name, &own, 1));
+            shapes.push((bench.elements(&name), own));
+        }
+        bench.output(Operand::new("sum", &shape, 2));
+        bench.resolution(RESOLUTIONS[resolution]);
+        let sum = |at: Vec<i64>| {
+            let terms = shapes.iter().map(|(elements, own)| broadcast(elements, own, &at));
+            terms.fold([0, 0], |sum, term| [sum[0] + term[0], sum[1] + term[1]])
+        };
+        let expected: Vec<[i64; 2]> = indices(&shape).into_iter().map(sum).collect();
+        bench.check("Sum", &[], &expected);
+    }
 }
 
 #[test]
