@@ -66,7 +66,7 @@ use sdfg_language::symbolic::Symbol;
 use sdfg_validate::Validated;
 use shadow::Instances;
 use thiserror::Error;
-pub use trap::{Accessor, Trap, TrapKind, Waiting};
+pub use trap::{Accessor, Progress, Trap, TrapKind, Waiting};
 
 /// A program that can be run any number of times.
 ///

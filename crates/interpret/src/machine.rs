@@ -21,7 +21,7 @@ use super::scope::{ConsumeFrame, MapFrame};
 use super::shadow::{Instances, Point};
 use super::tasklet::TaskletFrame;
 use super::transfer::CopyFrame;
-use super::trap::{Site, Trap, TrapKind, Waiting};
+use super::trap::{Progress, Site, Trap, TrapKind, Waiting};
 
 /// Maximum number of iterations of the loops of one run of a piece of code if the options set no limit.
 const CODE_STEPS: u64 = 1 << 40;
@@ -499,9 +499,14 @@ impl<'p> Machine<'p> {
         entered.ok_or_else(|| self.trap(TrapKind::StepLimit { limit: u64::from(u32::MAX) }, site))
     }
 
+    fn progress(&self) -> Progress {
+        let blocks = self.counts.blocks.iter().flatten().filter(|count| **count > 0).count() as u64;
+        Progress { blocks, steps: self.counts.steps }
+    }
+
     #[cold]
     pub(super) fn trap(&self, kind: TrapKind, site: &Site) -> Box<Trap> {
-        Box::new(Trap { kind, path: (**site).clone(), iteration: Vec::new() })
+        Box::new(Trap { kind, path: (**site).clone(), iteration: Vec::new(), progress: self.progress() })
     }
 
     #[cold]
@@ -532,6 +537,11 @@ impl<'p> Machine<'p> {
             });
         }
         let path = path.unwrap_or_default();
-        Box::new(Trap { kind: TrapKind::Deadlock { waiting }, path, iteration: Vec::new() })
+        Box::new(Trap {
+            kind: TrapKind::Deadlock { waiting },
+            path,
+            iteration: Vec::new(),
+            progress: self.progress(),
+        })
     }
 }

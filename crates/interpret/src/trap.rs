@@ -19,6 +19,17 @@ pub struct Trap {
     pub path: ElementPath,
     /// The iteration of the scopes around it: their parameters, from the outside in, as far as they are known.
     pub iteration: Vec<(String, i64)>,
+    /// How far the run came.
+    pub progress: Progress,
+}
+
+/// Work that a run had done before a trap. The one with more blocks came further, and of equal ones that with more steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Progress {
+    /// Blocks that were executed, each counted once.
+    pub blocks: u64,
+    /// Steps, as in [`Report::steps`](crate::Report::steps).
+    pub steps: u64,
 }
 
 /// Values of symbols, as the end of a sentence.

@@ -33,7 +33,7 @@ pub mod interpret {
     #[doc(inline)]
     pub use sdfg_interpret::{
         Accessor, ArgumentError, Arguments, Callback, Callbacks, ExternalArgument, ExternalMemory, Externals,
-        Interpreter, Libraries, LibraryOperand, Moved, Options, Order, Report, ResolveError, RunError,
-        TRACE_LIMIT, Trap, TrapKind, Waiting, queue_names, stream_of, tensors_of,
+        Interpreter, Libraries, LibraryOperand, Moved, Options, Order, Progress, Report, ResolveError,
+        RunError, TRACE_LIMIT, Trap, TrapKind, Waiting, queue_names, stream_of, tensors_of,
     };
 }

@@ -2,12 +2,12 @@
 //!
 //! A program tells the types and symbolic shapes of arguments, not their values. Sizes, other symbols, index arrays
 //! and integer scalars are drawn from a fixed list of recipes, the simplest combinations first. Sizes
-//! that are too small for an access grow.
+//! that are too small for an access grow. If no recipe fits, `refinement` changes single values of the one that ran furthest.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::dtype::{ScalarKind, ScalarType};
-use sdfg::interpret::{Arguments, Interpreter, Options, RunError, TrapKind, tensors_of};
+use sdfg::interpret::{Arguments, Interpreter, Options, Progress, RunError, TrapKind, tensors_of};
 use sdfg::ir::{Container, Sdfg};
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::tasklet::arith::cast;
@@ -15,6 +15,7 @@ use sdfg::tensor::Tensor;
 use sdfg::validate::Validated;
 use sdfg::value::Value;
 
+use super::refinement;
 use crate::random::Random;
 
 /// Runs for one graph.
@@ -40,7 +41,7 @@ const MOST_ELEMENTS: i64 = 1 << 23;
 
 /// Values of the symbols in the shapes of arguments.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Sizes {
+pub(super) enum Sizes {
     Same(i64),
     /// This size, the next one, and so on, in order of declaration.
     Ascending(i64),
@@ -55,7 +56,7 @@ enum Sizes {
 
 /// Elements of integer arrays, which may be indices.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Indices {
+pub(super) enum Indices {
     /// Pseudo-random, from 0 to below the smallest size.
     Below,
     /// Pseudo-random, from 1 to the smallest size, for indices that count from 1.
@@ -78,7 +79,7 @@ const SIZES: [Sizes; 10] = [
     Sizes::Same(64),
     Sizes::Same(128),
 ];
-const INDICES: [Indices; 6] = [
+pub(super) const INDICES: [Indices; 6] = [
     Indices::Below,
     Indices::Position,
     Indices::FromOne,
@@ -90,13 +91,13 @@ const INDICES: [Indices; 6] = [
 const FILLS: [Option<f64>; 3] = [None, Some(40.0), Some(0.0)];
 /// Values of symbols that are in no shape, and of integer scalars; `None` is the smallest size.
 /// Negative ones stand for arrays that count from below zero.
-const NUMBERS: [Option<i64>; 7] = [Some(1), None, Some(0), Some(2), Some(3), Some(-12), Some(100)];
+pub(super) const NUMBERS: [Option<i64>; 7] = [Some(1), None, Some(0), Some(2), Some(3), Some(-12), Some(100)];
 /// Sizes of a single symbol that is small, and the most symbols for which they are tried.
 const SMALL: [i64; 2] = [2, 1];
 const MOST_SMALL: usize = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Recipe {
+pub(super) struct Recipe {
     sizes: Sizes,
     indices: Indices,
     symbols: Option<i64>,
@@ -106,7 +107,7 @@ struct Recipe {
 
 impl Recipe {
     /// The smallest size.
-    fn smallest(self) -> i64 {
+    pub(super) fn smallest(self) -> i64 {
         match self.sizes {
             Sizes::Same(size) | Sizes::Ascending(size) => size,
             Sizes::OneSmall { small, .. } => small,
@@ -132,13 +133,31 @@ fn choices<T>(all: &[T], makes_a_difference: bool) -> impl Iterator<Item = (usiz
     all.iter().take(if makes_a_difference { all.len() } else { 1 }).enumerate()
 }
 
+/// A recipe with the values that differ from it.
+#[derive(Clone)]
+pub(super) struct Draft {
+    pub(super) recipe: Recipe,
+    /// Sizes that have grown.
+    pub(super) grown: BTreeMap<Symbol, i64>,
+    /// Values of other symbols and of integer scalars, by name.
+    pub(super) numbers: BTreeMap<String, i64>,
+    /// Elements of integer arrays, by name.
+    pub(super) indices: BTreeMap<String, Indices>,
+}
+
+impl Draft {
+    fn new(recipe: Recipe, grown: BTreeMap<Symbol, i64>) -> Self {
+        Draft { recipe, grown, numbers: BTreeMap::new(), indices: BTreeMap::new() }
+    }
+}
+
 /// The arguments of a graph that values are looked for.
-struct Signature<'a> {
-    sdfg: &'a Sdfg,
+pub(super) struct Signature<'a> {
+    pub(super) sdfg: &'a Sdfg,
     /// Symbols in extents and strides of containers.
-    sizes: BTreeSet<Symbol>,
+    pub(super) sizes: BTreeSet<Symbol>,
     /// Values of symbols that are given.
-    fixed: &'a BTreeMap<Symbol, i64>,
+    pub(super) fixed: &'a BTreeMap<Symbol, i64>,
 }
 
 impl<'a> Signature<'a> {
@@ -195,13 +214,15 @@ impl<'a> Signature<'a> {
     }
 
     /// The arguments of a recipe; `None` if a shape has no value or too many elements, or if elements share memory.
-    fn arguments(&self, recipe: Recipe, grown: &BTreeMap<Symbol, i64>) -> Option<Arguments> {
+    pub(super) fn arguments(&self, draft: &Draft) -> Option<Arguments> {
+        let Draft { recipe, grown, numbers, indices } = draft;
         let (mut values, mut next) = (BTreeMap::new(), 0);
         let smallest = recipe.smallest();
         for (symbol, _) in self.sdfg.symbols() {
             let value = match recipe.sizes {
                 _ if self.fixed.contains_key(symbol) => self.fixed[symbol],
                 _ if grown.contains_key(symbol) => grown[symbol],
+                _ if numbers.contains_key(symbol.as_str()) => numbers[symbol.as_str()],
                 _ if !self.sizes.contains(symbol) => recipe.symbols.unwrap_or(smallest),
                 Sizes::Same(size) => size,
                 Sizes::Ascending(size) => {
@@ -247,10 +268,12 @@ impl<'a> Signature<'a> {
                         } else if container.shape().iter().all(Expr::is_one) {
                             let same = Symbol::new(&format!("{OF_FORTRAN}{}", container.name)).ok();
                             let same = same.and_then(|symbol| values.get(&symbol).copied());
-                            let value = same.or(recipe.scalars).unwrap_or(smallest);
+                            let own = numbers.get(&container.name).copied();
+                            let value = same.or(own).or(recipe.scalars).unwrap_or(smallest);
                             cast(Value::I64(value), lane)
                         } else {
-                            cast(Value::I64(index(recipe.indices, position, smallest, &mut rng)), lane)
+                            let kind = indices.get(&container.name).copied().unwrap_or(recipe.indices);
+                            cast(Value::I64(index(kind, position, smallest, &mut rng)), lane)
                         };
                         bytes.extend_from_slice(&value.to_bytes()[..lane.size()]);
                     }
@@ -283,12 +306,8 @@ impl<'a> Signature<'a> {
 
     /// Larger sizes for an access beyond the end of a container: the symbol that is its extent at least doubles, or every
     /// size, if the extent is made of other things. Nothing, if the access is before the begin.
-    fn grow(
-        &self,
-        (container, index, shape): (&str, &[i64], &[i64]),
-        recipe: Recipe,
-        grown: &mut BTreeMap<Symbol, i64>,
-    ) -> bool {
+    pub(super) fn grow(&self, kind: &TrapKind, draft: &mut Draft) -> bool {
+        let TrapKind::OutOfBounds { container, index, shape } = kind else { return false };
         let is_beyond =
             |at: &usize| index.get(*at).zip(shape.get(*at)).is_some_and(|(index, extent)| index >= extent);
         let Some(at) = (0..index.len()).find(is_beyond) else { return false };
@@ -301,10 +320,10 @@ impl<'a> Signature<'a> {
         };
         let mut has_grown = false;
         for symbol in symbols.into_iter().filter(|symbol| !self.fixed.contains_key(symbol)) {
-            let before = grown.get(&symbol).copied().unwrap_or(recipe.smallest());
+            let before = draft.grown.get(&symbol).copied().unwrap_or(draft.recipe.smallest());
             let size = (index[at] + 1).min(4 * before).max(2 * before);
             has_grown |= size <= LARGEST;
-            grown.insert(symbol, size.min(LARGEST));
+            draft.grown.insert(symbol, size.min(LARGEST));
         }
         has_grown
     }
@@ -356,6 +375,17 @@ pub struct Fitting {
     pub steps: u64,
 }
 
+/// Whether a trap depends on sizes and indices in most programs.
+pub(super) fn depends_on_inputs(kind: &TrapKind) -> bool {
+    matches!(
+        kind,
+        TrapKind::OutOfBounds { .. }
+            | TrapKind::NegativeExtent { .. }
+            | TrapKind::SizeMismatch { .. }
+            | TrapKind::UndefinedIndex(_)
+    )
+}
+
 /// Searches for inputs of a program on which the interpreter runs it to its end: sizes, other symbols, index arrays and scalars.
 /// `fixed` are values of symbols that are not to be chosen. The limit of steps in `options` holds for the longest run; 40
 /// million steps if there is none. The limit of memory is replaced.
@@ -373,6 +403,7 @@ pub fn search(
     let options = Options { step_limit: Some(STEPS.min(last_steps)), memory_limit: 1 << 30, ..*options };
     let long_tries = if signature.sizes.is_empty() { LONG_TRIES_WITHOUT_SIZES } else { LONG_TRIES };
     let (mut first, mut others, mut runs) = (None, 0, 0);
+    let mut furthest: Option<(Progress, Draft)> = None;
     let mut long: Vec<(Recipe, Arguments)> = Vec::new();
     // Sizes that an earlier recipe found to be needed.
     let mut known: BTreeMap<(i64, bool), BTreeMap<Symbol, i64>> = BTreeMap::new();
@@ -382,10 +413,11 @@ pub fn search(
         }
         let sizes = (recipe.smallest(), matches!(recipe.sizes, Sizes::Same(_)));
         let is_usual = !matches!(recipe.sizes, Sizes::OneSmall { .. });
-        let mut grown = known.get(&sizes).filter(|_| is_usual).cloned().unwrap_or_default();
+        let grown = known.get(&sizes).filter(|_| is_usual).cloned().unwrap_or_default();
+        let mut draft = Draft::new(recipe, grown);
         for _ in 0..=GROWTHS {
-            let Some(before) = signature.arguments(recipe, &grown) else {
-                grown.clear();
+            let Some(before) = signature.arguments(&draft) else {
+                draft.grown.clear();
                 break;
             };
             runs += 1;
@@ -400,23 +432,22 @@ pub fn search(
                 long.push((recipe, before));
                 break;
             }
-            let TrapKind::OutOfBounds { container, index, shape } = &trap.kind else {
-                let depends_on_sizes = matches!(
-                    trap.kind,
-                    TrapKind::NegativeExtent { .. }
-                        | TrapKind::SizeMismatch { .. }
-                        | TrapKind::UndefinedIndex(_)
-                );
-                others += usize::from(!depends_on_sizes);
+            if depends_on_inputs(&trap.kind)
+                && furthest.as_ref().is_none_or(|(progress, _)| *progress < trap.progress)
+            {
+                furthest = Some((trap.progress, draft.clone()));
+            }
+            if !matches!(trap.kind, TrapKind::OutOfBounds { .. }) {
+                others += usize::from(!depends_on_inputs(&trap.kind));
                 break;
-            };
-            if !signature.grow((container, index, shape), recipe, &mut grown) {
-                grown.clear();
+            }
+            if !signature.grow(&trap.kind, &mut draft) {
+                draft.grown.clear();
                 break;
             }
         }
         if is_usual {
-            known.insert(sizes, grown);
+            known.insert(sizes, draft.grown);
         }
         if runs > RUNS || others > TRIES_OF_OTHERS || long.len() > long_tries {
             break;
@@ -429,6 +460,11 @@ pub fn search(
         if let Ok(report) = interpreter.run(&mut after, &options) {
             return Ok(Fitting { before, after, steps: report.steps });
         }
+    }
+    if let Some((progress, draft)) = furthest
+        && let Some(found) = refinement::refine(&signature, draft, progress, &mut interpreter, &options)
+    {
+        return Ok(found);
     }
     Err(first.unwrap_or_else(|| {
         "an argument has no shape, too many elements, or elements that share memory".to_owned()

@@ -9,6 +9,7 @@
 mod compare;
 mod inputs;
 mod reduce;
+mod refinement;
 #[cfg(test)]
 mod tests;
 

@@ -1,0 +1,129 @@
+//! Refinement of inputs that trap: single values change while the program runs further.
+//!
+//! Programs of Fortran pass the bounds of each array, and index arrays that must fit together. No recipe that treats all
+//! symbols alike fits them. The refinement is a coordinate search. It changes one symbol, scalar or index array at a time and
+//! keeps the change if the interpreter comes further before its trap.
+
+use std::collections::BTreeSet;
+
+use sdfg::dtype::ScalarType;
+use sdfg::interpret::{Interpreter, Options, Progress, RunError, TrapKind};
+use sdfg::symbolic::Expr;
+
+use super::inputs::{Draft, Fitting, INDICES, NUMBERS, Signature};
+
+/// The most runs of the interpreter.
+const RUNS: usize = 6000;
+/// The most steps of all runs, where each element of an argument counts as one, too.
+const WORK: u64 = 400_000_000;
+
+/// Growths of sizes after one change.
+const GROWTHS: usize = 5;
+
+/// A value that a refinement changes.
+#[derive(Clone)]
+enum Variable {
+    /// A symbol or an integer scalar.
+    Number(String),
+    /// An integer array.
+    Indices(String),
+}
+
+/// The values of a signature that may change, in order of declaration.
+fn variables(signature: &Signature<'_>) -> Vec<Variable> {
+    let sdfg = signature.sdfg;
+    let symbols = sdfg.symbols().filter(|(symbol, _)| !signature.fixed.contains_key(symbol));
+    let mut found: Vec<Variable> =
+        symbols.map(|(symbol, _)| Variable::Number(symbol.as_str().to_owned())).collect();
+    for (_, container) in sdfg.arguments() {
+        let lane = container.element.lane();
+        if lane.is_float() || lane.is_complex() || lane == ScalarType::Bool {
+            continue;
+        }
+        let name = container.name.clone();
+        let is_scalar = container.shape().iter().all(Expr::is_one);
+        found.push(if is_scalar { Variable::Number(name) } else { Variable::Indices(name) });
+    }
+    found
+}
+
+/// The drafts that differ from a draft in one value.
+fn changes(draft: &Draft, variable: &Variable) -> Vec<Draft> {
+    let smallest = draft.recipe.smallest();
+    match variable {
+        Variable::Number(name) => {
+            let values = NUMBERS.iter().map(|value| value.unwrap_or(smallest));
+            let values: BTreeSet<i64> = values.chain([smallest - 1, 2 * smallest, 4 * smallest]).collect();
+            let change = |value| {
+                let mut draft = draft.clone();
+                draft.grown.retain(|symbol, _| symbol.as_str() != name);
+                draft.numbers.insert(name.clone(), value);
+                draft
+            };
+            values.into_iter().map(change).collect()
+        }
+        Variable::Indices(name) => {
+            let change = |indices| {
+                let mut draft = draft.clone();
+                draft.indices.insert(name.clone(), indices);
+                draft
+            };
+            INDICES.into_iter().map(change).collect()
+        }
+    }
+}
+
+/// Changes values of a draft, which trapped after some progress, until the program runs to its end.
+pub(super) fn refine(
+    signature: &Signature<'_>,
+    draft: Draft,
+    progress: Progress,
+    interpreter: &mut Interpreter,
+    options: &Options<'_>,
+) -> Option<Fitting> {
+    let variables = variables(signature);
+    let (mut best, mut furthest, mut runs, mut work) = (draft, progress, 0, 0_u64);
+    loop {
+        let before = furthest;
+        for variable in &variables {
+            for mut draft in changes(&best, variable) {
+                // A size that the change makes too small grows again.
+                for _ in 0..=GROWTHS {
+                    if runs == RUNS || work > WORK {
+                        return None;
+                    }
+                    let Some(before) = signature.arguments(&draft) else { break };
+                    let elements = before.tensors().map(|(_, tensor)| tensor.len() as u64);
+                    work += elements.sum::<u64>();
+                    runs += 1;
+                    let mut after = before.clone();
+                    let trap = match interpreter.run(&mut after, options) {
+                        Ok(report) => return Some(Fitting { before, after, steps: report.steps }),
+                        Err(RunError::Trap(trap)) => trap,
+                        Err(RunError::Arguments(_)) => break,
+                    };
+                    work += trap.progress.steps;
+                    // A loop that a wrong bound makes long is no progress.
+                    if matches!(trap.kind, TrapKind::StepLimit { .. }) {
+                        break;
+                    }
+                    // Larger sizes take more steps to the same place.
+                    let is_further = if draft.grown == best.grown {
+                        trap.progress > furthest
+                    } else {
+                        trap.progress.blocks > furthest.blocks
+                    };
+                    if is_further {
+                        (best, furthest) = (draft.clone(), trap.progress);
+                    }
+                    if !signature.grow(&trap.kind, &mut draft) {
+                        break;
+                    }
+                }
+            }
+        }
+        if furthest == before {
+            return None;
+        }
+    }
+}
