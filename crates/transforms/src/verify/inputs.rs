@@ -536,7 +536,9 @@ mod tests {
         let signature = Signature::of(&program, &fixed);
         let first = signature.recipes()[0];
         let values = |sizes| {
-            let found = signature.arguments(Recipe { sizes, ..first }, &BTreeMap::new()).expect("arguments");
+            let found = signature
+                .arguments(&Draft::new(Recipe { sizes, ..first }, BTreeMap::new()))
+                .expect("arguments");
             let shape = found.get("A").expect("A").shape().to_vec();
             let value = |name| found.symbols().find(|(own, _)| *own == name).map(|(_, value)| value);
             assert_eq!(["N", "M", "K"].map(value), [Some(shape[0]), Some(shape[1]), Some(shape[2])]);
@@ -584,9 +586,14 @@ mod tests {
         let signature = Signature::of(&program, &fixed);
         let recipe = Recipe { sizes: Sizes::Same(8), ..signature.recipes()[0] };
         let grow = |container: &str, index: &[i64], shape: &[i64]| {
-            let mut grown = BTreeMap::new();
-            let has_grown = signature.grow((container, index, shape), recipe, &mut grown);
-            (has_grown, grown.into_iter().map(|(name, size)| (name.to_string(), size)).collect::<Vec<_>>())
+            let mut draft = Draft::new(recipe, BTreeMap::new());
+            let (index, shape) = (index.to_vec(), shape.to_vec());
+            let kind = TrapKind::OutOfBounds { container: container.to_owned(), index, shape };
+            let has_grown = signature.grow(&kind, &mut draft);
+            (
+                has_grown,
+                draft.grown.into_iter().map(|(name, size)| (name.to_string(), size)).collect::<Vec<_>>(),
+            )
         };
         let of = |name: &str, size| (true, vec![(name.to_owned(), size)]);
         assert_eq!(grow("A", &[8, 0], &[8, 8]), of("N", 16));
