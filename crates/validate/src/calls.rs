@@ -24,6 +24,10 @@ pub(super) struct Call {
     pub(super) given: Vec<(Symbol, Expr)>,
     /// Symbols that may have another value in each iteration, or change while the SDFG runs.
     varying: BTreeSet<Symbol>,
+    /// The place of the call.
+    pub(super) frame: ScopeContext,
+    /// Values at that place of the symbols that keep theirs inside.
+    pub(super) meant: Vec<(Symbol, Expr)>,
     /// Whether the call is made for some sample of the values of symbols.
     pub(super) is_made: bool,
     /// Iterations that run if the call is made at all.
@@ -91,7 +95,9 @@ impl Call {
         }
         varying.extend(changing.into_iter().map(|(symbol, _)| symbol.clone()));
         let path = site.path.to(Element::Node(site.end(node, None)));
-        Arc::new(Call { given, varying, is_made, iterations, path, loc: site.node_loc(node).cloned() })
+        let meant = meant.into_iter().map(|(symbol, value)| (symbol.clone(), value)).collect();
+        let (frame, loc) = (frame.clone(), site.node_loc(node).cloned());
+        Arc::new(Call { given, varying, frame, meant, is_made, iterations, path, loc })
     }
 
     /// Whether a symbol may have another value in each iteration.

@@ -2,8 +2,9 @@
 //!
 //! Rules prove that something is wrong in every iteration that runs. Where none does, such a proof holds for any
 //! claim, and it is not always provable that none does. An error therefore needs a sample: values of the symbols,
-//! and an iteration of every scope around, in which the conditions around hold. Samples are few, so a place may run
-//! for values that are not among them; then the interpreter and checked builds detect what is wrong.
+//! and an iteration of every scope around, in which the conditions around hold. Around a call on the way there they
+//! hold, too. Samples are few, so a place may run for values that are not among them; then the interpreter and checked
+//! builds detect what is wrong.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,38 +53,69 @@ pub(super) fn may_move(frame: &ScopeContext, steps: &Expr) -> bool {
     if frame.never_runs {
         return false;
     }
-    let given = frame.call.iter().flat_map(|call| &call.given);
-    let parameters: Vec<&Parameter> = frame.loops.iter().chain(&frame.parameters).collect();
-    let ends = || parameters.iter().filter_map(|parameter| parameter.ends.as_ref());
-    let texts =
-        || ends().flat_map(|(first, last)| [first, last]).chain(frame.conditions.iter()).chain([steps]);
-    let mut free: BTreeSet<Symbol> =
-        texts().chain(given.clone().map(|(_, value)| value)).flat_map(Expr::free_symbols).collect();
-    for symbol in
-        parameters.iter().map(|parameter| &parameter.symbol).chain(given.clone().map(|(symbol, _)| symbol))
-    {
-        free.remove(symbol);
-    }
+    let levels = levels(frame, steps);
+    let texts = || levels.iter().flat_map(Level::texts);
     let mut bases = VALUES.to_vec();
     let numbers: BTreeSet<i64> =
         texts().filter_map(number_in).flat_map(|number| [number, number.saturating_add(1)]).collect();
     bases.extend(numbers.into_iter().filter(|number| !VALUES.contains(number)).take(MOST_NUMBERS));
-    let patterns = if free.len() > 1 { &Pattern::ALL[..] } else { &Pattern::ALL[..1] };
+    let is_one = levels.iter().all(|level| level.free.len() < 2);
+    let patterns = if is_one { &Pattern::ALL[..1] } else { &Pattern::ALL[..] };
     bases.iter().any(|base| {
         patterns.iter().any(|pattern| {
-            let values = free
-                .iter()
-                .enumerate()
-                .map(|(place, symbol)| (symbol.clone(), pattern.value(*base, place, free.len())));
-            let mut sample =
-                Sample { frame, steps, other: *base, values: values.collect(), left: MOST_ITERATIONS };
-            for (symbol, value) in given.clone() {
-                let Some(value) = sample.value(value) else { return false };
-                sample.values.insert(symbol.clone(), value);
-            }
-            sample.is_known() && sample.runs(&parameters)
+            let left = MOST_ITERATIONS.saturating_mul(levels.len());
+            let mut sample = Sample { levels: &levels, pattern: *pattern, other: *base, left };
+            sample.enters(0, &BTreeMap::new())
         })
     })
+}
+
+/// A place that has to run: the place in question, or a call on the way there.
+struct Level<'f> {
+    frame: &'f ScopeContext,
+    /// Loops and scopes around it in its SDFG, the outermost first.
+    scopes: Vec<&'f Parameter>,
+    /// Symbols that a sample chooses.
+    free: BTreeSet<Symbol>,
+    /// Values that the call of this SDFG gives to symbols, which are expressions of the level before.
+    given: &'f [(Symbol, Expr)],
+    /// The steps of a range in question, which has to have some.
+    steps: Option<&'f Expr>,
+}
+
+impl<'f> Level<'f> {
+    fn of(frame: &'f ScopeContext, steps: Option<&'f Expr>, handed_on: &'f [(Symbol, Expr)]) -> Level<'f> {
+        let scopes = frame.loops.iter().chain(&frame.parameters).collect();
+        let given = frame.call.as_ref().map_or(&[][..], |call| &call.meant);
+        let level = Level { frame, scopes, free: BTreeSet::new(), given, steps };
+        let texts = level.texts().chain(handed_on.iter().map(|(_, value)| value));
+        let mut free: BTreeSet<Symbol> = texts.flat_map(Expr::free_symbols).collect();
+        let set =
+            level.scopes.iter().map(|scope| &scope.symbol).chain(given.iter().map(|(symbol, _)| symbol));
+        for symbol in set {
+            free.remove(symbol);
+        }
+        Level { free, ..level }
+    }
+
+    /// The expressions that decide whether the place runs.
+    fn texts(&self) -> impl Iterator<Item = &'f Expr> {
+        let ends = self.scopes.iter().filter_map(|scope| scope.ends.as_ref());
+        let ends = ends.flat_map(|(first, last)| [first, last]);
+        ends.chain(self.frame.conditions.iter()).chain(self.steps)
+    }
+}
+
+/// The calls that lead to a place, the outermost first, and the place itself.
+fn levels<'f>(frame: &'f ScopeContext, steps: &'f Expr) -> Vec<Level<'f>> {
+    let mut levels = vec![Level::of(frame, Some(steps), &[])];
+    let mut call = frame.call.as_ref();
+    while let Some(outer) = call {
+        levels.push(Level::of(&outer.frame, None, &outer.meant));
+        call = outer.frame.call.as_ref();
+    }
+    levels.reverse();
+    levels
 }
 
 /// The magnitude of an expression where all symbols are 0.
@@ -93,38 +125,51 @@ fn number_in(expression: &Expr) -> Option<i64> {
 
 /// One choice of values.
 struct Sample<'f> {
-    frame: &'f ScopeContext,
-    steps: &'f Expr,
+    levels: &'f [Level<'f>],
+    pattern: Pattern,
     /// The value of symbols that are not listed.
     other: i64,
-    values: BTreeMap<Symbol, i64>,
     /// Iterations that may still be tried.
     left: usize,
 }
 
-impl Sample<'_> {
-    fn value(&self, expression: &Expr) -> Option<i64> {
-        expression.eval(&|symbol| Some(self.values.get(symbol).copied().unwrap_or(self.other))).ok()
+impl<'f> Sample<'f> {
+    fn value(&self, expression: &Expr, values: &BTreeMap<Symbol, i64>) -> Option<i64> {
+        expression.eval(&|symbol| Some(values.get(symbol).copied().unwrap_or(self.other))).ok()
     }
 
-    /// Whether the values are among those that the symbols may have.
-    fn is_known(&self) -> bool {
-        self.values.iter().all(|(symbol, value)| {
-            let lower = self.frame.assumptions.range_of(symbol).0.and_then(|lower| lower.as_int());
-            lower.is_none_or(|lower| lower <= *value)
-        })
+    /// Whether the levels from one on run, with values of the level before.
+    fn enters(&mut self, level: usize, outer: &BTreeMap<Symbol, i64>) -> bool {
+        let levels = self.levels;
+        let Some(entered) = levels.get(level) else { return true };
+        let count = entered.free.len();
+        let free = entered.free.iter().enumerate();
+        let mut values: BTreeMap<Symbol, i64> = free
+            .map(|(place, symbol)| (symbol.clone(), self.pattern.value(self.other, place, count)))
+            .collect();
+        for (symbol, value) in entered.given {
+            let Some(value) = self.value(value, outer) else { return false };
+            values.insert(symbol.clone(), value);
+        }
+        is_known(entered.frame, &values) && self.runs(level, &entered.scopes, &mut values)
     }
 
-    /// Whether some iteration of scopes, the outermost first, runs: of each scope the first, the last and one between
-    /// are tried.
-    fn runs(&mut self, scopes: &[&Parameter]) -> bool {
+    /// Whether some iteration of scopes of a level, the outermost first, runs: of each scope the first, the last and one
+    /// between are tried.
+    fn runs(&mut self, level: usize, scopes: &[&Parameter], values: &mut BTreeMap<Symbol, i64>) -> bool {
         let Some((scope, inner)) = scopes.split_first() else {
-            let holds = |condition: &Expr| self.value(condition).is_none_or(|value| value >= 0);
-            return self.frame.conditions.iter().all(holds)
-                && self.value(self.steps).is_some_and(|steps| steps > 0);
+            let levels = self.levels;
+            let Some(reached) = levels.get(level) else { return false };
+            let holds = |condition: &Expr| self.value(condition, values).is_none_or(|value| value >= 0);
+            let is_positive = |steps| self.value(steps, values).is_some_and(|steps| steps > 0);
+            return reached.frame.conditions.iter().all(holds)
+                && reached.steps.is_none_or(is_positive)
+                && self.enters(level + 1, values);
         };
-        let Some((first, last)) = &scope.ends else { return self.runs(inner) };
-        let (Some(first), Some(last)) = (self.value(first), self.value(last)) else { return false };
+        let Some((first, last)) = &scope.ends else { return self.runs(level, inner, values) };
+        let (Some(first), Some(last)) = (self.value(first, values), self.value(last, values)) else {
+            return false;
+        };
         if first > last {
             return false;
         }
@@ -132,8 +177,16 @@ impl Sample<'_> {
         tried.into_iter().any(|value| {
             let Some(left) = self.left.checked_sub(1) else { return false };
             self.left = left;
-            self.values.insert(scope.symbol.clone(), value);
-            self.runs(inner)
+            values.insert(scope.symbol.clone(), value);
+            self.runs(level, inner, values)
         })
     }
+}
+
+/// Whether values are among those that symbols may have.
+fn is_known(frame: &ScopeContext, values: &BTreeMap<Symbol, i64>) -> bool {
+    values.iter().all(|(symbol, value)| {
+        let lower = frame.assumptions.range_of(symbol).0.and_then(|lower| lower.as_int());
+        lower.is_none_or(|lower| lower <= *value)
+    })
 }
