@@ -7,7 +7,7 @@ use sdfg_graph::workspace::Part;
 
 use super::editor::Editor;
 use super::journal::{Path, Undo};
-use super::{EditError, edge};
+use super::{EditError, edge, limits};
 
 /// Touched elements of one state.
 #[derive(Debug, Default)]
@@ -19,6 +19,7 @@ struct Touched {
 
 /// Checks everything that the series touched.
 pub(super) fn verify(editor: &mut Editor<'_>) -> Result<(), EditError> {
+    limits::verify(editor)?;
     for ((path, state), touched) in touched(editor) {
         if editor.go_to(&path) && editor.sdfg().get_state(state).is_some() {
             verify_state(editor, state, touched)?;

@@ -103,6 +103,11 @@ impl<'p> Editor<'p> {
         sdfg_at(self.program, &self.at).unwrap_or(self.program)
     }
 
+    /// The program as a whole.
+    pub(super) fn program(&self) -> &Sdfg {
+        self.program
+    }
+
     /// A state of that SDFG.
     ///
     /// # Errors
@@ -161,12 +166,12 @@ impl<'p> Editor<'p> {
     }
 
     /// Ends the series: derives outer memlets where something changed, and checks there that connectors of scopes pair up, that
-    /// every edge ends at connectors that exist, that no edge crosses a scope, and that containers are there. Debug
-    /// builds validate the whole program if it was valid before. Gives what changed.
+    /// every edge ends at connectors that exist, that no edge crosses a scope, that containers are there, and that
+    /// expressions are within their limits. Debug builds validate the whole program if it was valid before. Gives what changed.
     ///
     /// # Errors
     /// [`EditError::Unpaired`], [`EditError::HalfScope`], [`EditError::NoConnector`],
-    /// [`EditError::ConnectorMisplaced`], [`EditError::Crosses`], [`EditError::Dangling`] or
+    /// [`EditError::ConnectorMisplaced`], [`EditError::Crosses`], [`EditError::Dangling`], [`EditError::TooLarge`] or
     /// [`EditError::Invalid`]. Nothing is changed then.
     pub fn commit(mut self) -> Result<Changes, EditError> {
         self.at = Arc::new([]);

@@ -147,6 +147,12 @@ pub enum EditError {
         /// Why not.
         reason: &'static str,
     },
+    /// An index, range or size would exceed the limits of expressions.
+    #[error("an index, range or size at `{label}` would be too large an expression: give parts of it names")]
+    TooLarge {
+        /// Label of the node, or of the source of the edge, or the container's name.
+        label: String,
+    },
     /// A range would become a single index, which code at the other end counts as one dimension less.
     #[error(
         "the memlet of {edge} at `{label}` would change its number of dimensions, which its code relies on"

@@ -20,6 +20,7 @@ mod inline;
 mod inline_blocks;
 mod journal;
 mod label;
+mod limits;
 mod local;
 mod map_loops;
 mod names;

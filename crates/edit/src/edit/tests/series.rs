@@ -300,3 +300,57 @@ fn an_editor_goes_on_after_a_part_that_is_committed_or_put_back() {
 fn read_node(editor: &Editor<'_>, state: ir::StateId) -> ir::NodeId {
     editor.state(state).unwrap().find("A").unwrap()
 }
+
+/// An opaque value has no meaning, and validation refuses it.
+#[test]
+fn expressions_beyond_the_limits_are_refused_and_the_program_stays() {
+    let deep = |mut value: String| {
+        for _ in 0..40 {
+            value = format!("({value} + 1) // (K + 2)");
+        }
+        value
+    };
+    let places = [
+        ("index", "0:N", "0", deep("N".to_owned()), "4"),
+        ("range", &*format!("0:{}", deep("N".to_owned())), "0", "0".to_owned(), "4"),
+        ("size", "0:N", "0", "0".to_owned(), &*deep("N".to_owned())),
+        ("argument", "0:N", &*deep("N".to_owned()), "0".to_owned(), "4"),
+    ];
+    for (place, range, argument, index, size) in places {
+        let mut program = Program::new(&format!(
+            "sdfg p {{
+  symbol N: i64
+  symbol K: i64
+  array A: f64[4]
+  array B: f64[{size}]
+  state s {{
+    access A
+    access B
+    map m [i = {range}] {{
+      nested t (x) -> (y) with (M = {argument}) sdfg q {{
+        symbol M: i64
+        scalar x: f64
+        scalar y: f64
+        state s {{
+          access x
+          access y
+          x -> y
+        }}
+      }}
+      m.A -> t.x: A[{index}]
+      t.y -> m.B: B[0] wcr(sum)
+    }}
+    A -> m.A
+    m.B -> B
+  }}
+}}"
+        ));
+        let before = text::print(&program.sdfg);
+        let value: Expr = deep("K".to_owned()).parse().unwrap();
+        let mut editor = Editor::of_draft(&mut program.sdfg);
+        editor.substitute(&[(Symbol::of("N"), value)].into()).unwrap();
+        let refused = editor.commit();
+        assert!(matches!(refused, Err(EditError::TooLarge { .. })), "{place}: {refused:?}");
+        assert_eq!(text::print(&program.sdfg), before, "{place}");
+    }
+}
