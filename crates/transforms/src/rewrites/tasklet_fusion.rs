@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sdfg::analysis::node_leads_to;
-use sdfg::analysis::symbols::bound_symbols;
+use sdfg::analysis::symbols::{assigned_symbols, bound_symbols};
+use sdfg::analysis::{ScopeTree, node_leads_to};
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{
     Connector, ContainerId, EdgeId, Flow, Memlet, NodeId, NodeKind, Sdfg, State, StateId, Tasklet,
     TaskletBody,
 };
-use sdfg::symbolic::Expr;
+use sdfg::symbolic::{Expr, Symbol};
 use sdfg::syntax::{Expression, Name, Statement, StatementKind, names_in};
 use sdfg::tasklet::Code;
 use serde::{Deserialize, Serialize};
@@ -117,13 +117,8 @@ impl Transformation for TaskletFusion {
 
     fn check(&self, site: &Site<'_>) -> Result<Evidence, Refusal> {
         let (state, scalar) = (site.state(), site.found.node(1));
-        let pair = Pair::of(site.sdfg, state, site.found)?;
+        let pair = Pair::of(site.sdfg, state, &site.scopes(), site.found)?;
         private_transient(site, pair.id, scalar)?;
-        let (tree, name) = (site.scopes(), &site.sdfg.container(pair.id).name);
-        let mut around = tree.enclosing_scope(tree.scope_of(pair.second));
-        if around.any(|entry| bound_symbols(state, entry).iter().any(|symbol| symbol.as_str() == name)) {
-            return Err(Refusal::container(name, "has the name of a parameter around the tasklets"));
-        }
         if let Some(other) = pair.waiting.iter().find(|other| node_leads_to(state, **other, pair.second)) {
             let reason =
                 format!("waits for `{}`, which waits for the first tasklet", state.node(*other).label);
@@ -135,7 +130,8 @@ impl Transformation for TaskletFusion {
     fn apply(&self, editor: &mut Editor<'_>, found: &Match) -> Result<(), EditError> {
         let state = found.state();
         let graph = editor.state(state)?;
-        let pair = Pair::of(editor.sdfg(), graph, found).map_err(|_| EditError::NoNode(found.node(0)))?;
+        let pair = Pair::of(editor.sdfg(), graph, &ScopeTree::of(graph), found);
+        let pair = pair.map_err(|_| EditError::NoNode(found.node(0)))?;
         let Pair { first, scalar, second, id, tasklet, connections, waiting, before } = pair;
         let NodeKind::Tasklet(old) = &graph.node(second).kind else { return Err(EditError::NoNode(second)) };
         // Until its edges are gone, the connector of the scalar stays.
@@ -194,7 +190,7 @@ struct Pair {
 }
 
 impl Pair {
-    fn of(sdfg: &Sdfg, state: &State, found: &Match) -> Result<Pair, Refusal> {
+    fn of(sdfg: &Sdfg, state: &State, tree: &ScopeTree, found: &Match) -> Result<Pair, Refusal> {
         let [first, scalar, second] = [0, 1, 2].map(|at| found.node(at));
         let refused = |node: NodeId, reason: &str| Refusal::structure(&state.node(node).label, reason);
         let Some(id) = state.node(scalar).kind.container() else {
@@ -242,9 +238,12 @@ impl Pair {
         if !is_typed(output) || !taken.clone().all(is_typed) {
             return Err(refused(second, "converts the scalar"));
         }
-        let mut names = Names::of(&one, &two)
+        let around = tree.enclosing_scope(tree.scope_of(second));
+        let mut symbols: Vec<Symbol> = around.flat_map(|entry| bound_symbols(state, entry)).collect();
+        symbols.extend(assigned_symbols(sdfg));
+        symbols.extend(sdfg.symbols().map(|(symbol, _)| symbol.clone()));
+        let mut names = Names::of(&one, &two, &symbols)
             .ok_or_else(|| refused(second, "gives another meaning to a name that the first tasklet uses"))?;
-        names.taken.extend(sdfg.symbols().map(|(symbol, _)| symbol.as_str().to_owned()));
         let local = names.free(&container.name);
         pair.join(state, (&one, &two), &mut names, &read);
         let begin = one.code.replace_names(&names.renamed);
@@ -382,7 +381,7 @@ struct Names {
 
 impl Names {
     /// `None` if the second tasklet binds a name that the first one takes from outside.
-    fn of(one: &Coded<'_>, two: &Coded<'_>) -> Option<Names> {
+    fn of(one: &Coded<'_>, two: &Coded<'_>, symbols: &[Symbol]) -> Option<Names> {
         let connectors = |coded: &Coded<'_>| -> BTreeSet<String> {
             coded.tasklet.inputs.iter().chain(&coded.tasklet.outputs).map(|own| own.name.clone()).collect()
         };
@@ -396,6 +395,7 @@ impl Names {
         }
         let mut taken = &bound | &owned(names_in(two.code.block()));
         taken.extend(all.iter().filter(is_outer).cloned());
+        taken.extend(symbols.iter().map(|symbol| symbol.as_str().to_owned()));
         let mut names = Names { taken, renamed: BTreeMap::new() };
         for local in locals.difference(&own) {
             let new = names.free(local);

@@ -71,6 +71,20 @@ fn a_chain_in_a_map_becomes_one_tasklet() {
     assert!(!text.contains("tasklet one") && !text.contains("access x"), "{text}");
 }
 
+/// Code would assign to them.
+#[test]
+fn no_variable_gets_the_name_of_a_symbol() {
+    let map = program(
+        "access A\naccess B\nmap m [t_1 = 0:N] {\ntasklet one (a) -> (o) { t = a + t_1; u = t; o = u }\naccess x\n
+        tasklet two (a) -> (o) { t = a; u = t; o = u }\nm.p -> one.a: A[t_1]\none.o -> x: x\nx -> two.a: x\n
+        two.o -> m.q: B[t_1]\n}\nA -> m.p\nm.q -> B",
+    );
+    let later = "\n  }\n  for l: u_1 = 0:N {\n    state v {\n      access C\n      tasklet t () -> (o) { o = u_1 }\n      t.o -> C: C[u_1]\n    }\n  }\n}";
+    let map = format!("{}{later}", map.strip_suffix("\n  }\n}").expect("the end of the state"));
+    let text = applies(&map, &TaskletFusion::default());
+    assert!(text.contains("t_2 = a_1 + t_1") && text.contains("u_2 = t_2"), "{text}");
+}
+
 #[test]
 fn scalars_that_others_read_stay() {
     let twice = chain("o = a + 1", "x", "o = a * b").replace(
