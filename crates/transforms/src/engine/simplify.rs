@@ -28,7 +28,7 @@ pub struct Tally {
 /// Applies transformations at every match until none applies, at most `fuel` times. Gives the work of each, in their order.
 ///
 /// The result does not depend on anything but the program and the transformations: they take turns in their order, and matches come
-/// in the order of [`places`]. Some transformations always apply again, such as tiling, and end only by the fuel.
+/// in the order of [`places`](super::places). Some transformations always apply again, such as tiling, and end only by the fuel.
 pub fn fixed_point(
     program: &mut Sdfg,
     transformations: &[Box<dyn Transformation>],
