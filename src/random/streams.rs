@@ -116,7 +116,8 @@ impl Generator {
         let (fill, rest) = (self.label("s"), self.label("s"));
         let (first, second) = (self.label("queue"), self.label("queue"));
         let ty = self.others;
-        let lives = if self.rng.chance(30) { "" } else { "transient " };
+        let is_argument = self.rng.chance(30);
+        let lives = if is_argument { "" } else { "transient " };
         self.declare(&format!("{lives}stream {first}: {ty}[2]"));
         self.declare(&format!("transient stream {second}: {ty}"));
         self.open(&format!("state {fill}"));
@@ -126,7 +127,9 @@ impl Generator {
         let from = self.rng.pick(&["C[0:N, 0:M]", "C[0:N, M - 1:-1:-1]", "C[N - 1:-1:-1, 0:M:2]"]);
         let to = self.rng.pick(&["[0]", "[0:2]"]);
         self.line(&format!("C -> {first}: {from} -> {first}{to}"));
-        let volume = self.rng.pick(&[" atmost(3)", " dynamic", " volume(1)"]);
+        // The caller's elements and those of `C` together may be more than `C` has room for.
+        let all = if is_argument { " atmost(2)" } else { " dynamic" };
+        let volume = self.rng.pick(&[" atmost(3)", all, " volume(1)"]);
         self.line(&format!("{first} -> {second}: {first}[0] -> {second}{volume}"));
         self.close();
         self.open(&format!("state {rest}"));
