@@ -2,8 +2,8 @@
 //!
 //! A memlet is an error only if it leaves the container whenever it moves anything: for all values of the
 //! symbols under which its scopes run and its ranges are not empty, all iterations are outside, or a certain
-//! one is; and a sample of the values shows that something moves at all. The rule concerns the memlet itself, even if code accesses only a part through a pointer. The
-//! interpreter and checked builds detect undecided cases.
+//! one is; and a sample of the values shows that something moves at all. The rule concerns the memlet itself, even
+//! if code accesses only a part through a pointer. The interpreter and checked builds detect undecided cases.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

@@ -55,15 +55,9 @@ fn connect(sdfg: &mut Sdfg, src: BlockId, dst: BlockId, (condition, assignments)
     sdfg.add_transition(Transition { src, dst, condition, assignments, loc: None })
 }
 
-/// Transitions into a block, in the order of its region.
-fn transitions_to(sdfg: &Sdfg, block: BlockId) -> Vec<TransitionId> {
-    let region = sdfg.region(sdfg.block(block).region);
-    region.transitions.iter().copied().filter(|id| sdfg.transition(*id).dst == block).collect()
-}
-
 /// Lets what led to a block lead to another one.
 fn redirect_to(sdfg: &mut Sdfg, from: BlockId, to: BlockId) {
-    for id in transitions_to(sdfg, from) {
+    for id in sdfg.transitions_to(from) {
         sdfg.transition_mut(id).dst = to;
     }
     let region = sdfg.block(from).region;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use sdfg_graph::analysis::symbols::{assigned_symbols, bound_symbols, free_symbols, free_symbols_of_state};
-use sdfg_graph::ir::{NodeKind, Sdfg, TaskletBody};
+use sdfg_graph::ir::{NodeKind, Sdfg};
 use sdfg_language::symbolic::Symbol;
 use sdfg_language::syntax::{ExpressionKind, parse_expression};
 
@@ -28,13 +28,8 @@ pub(super) fn used(sdfg: &Sdfg) -> BTreeSet<String> {
 pub(super) fn variables(sdfg: &Sdfg) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for (_, node) in sdfg.states().flat_map(|(_, state)| state.nodes()) {
-        if let NodeKind::Tasklet(tasklet) = &node.kind
-            && let TaskletBody::Code(code) = &tasklet.body
-        {
-            let is_connector = |name: &str| tasklet.outputs.iter().any(|output| output.name == name);
-            names.extend(
-                code.names_assigned().into_iter().filter(|name| !is_connector(name)).map(str::to_owned),
-            );
+        if let NodeKind::Tasklet(tasklet) = &node.kind {
+            names.extend(tasklet.variables().into_iter().map(str::to_owned));
         }
     }
     names

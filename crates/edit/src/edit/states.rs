@@ -219,12 +219,10 @@ impl Editor<'_> {
         let from = expect_state_block(sdfg, second)?;
         let region = sdfg.block(first).region;
         let refuse = |reason| EditError::ControlFlow { label: sdfg.block(second).label.clone(), reason };
-        let leading =
-            sdfg.region(region).transitions.iter().filter(|id| sdfg.transition(**id).dst == second).count();
         if first == second || only_successor(sdfg, first) != Some(second) {
             return Err(refuse("the first state does not always go on to it, without assignments"));
         }
-        if leading != 1 || sdfg.region(region).start == Some(second) {
+        if sdfg.transitions_to(second).len() != 1 || sdfg.region(region).start == Some(second) {
             return Err(refuse("it is reached in other ways, too"));
         }
         let added = sdfg.state(from).clone();

@@ -1,5 +1,7 @@
 //! Dataflow nodes of a state (paper section 3, Appendix A.1).
 
+use std::collections::BTreeSet;
+
 use sdfg_language::dtype::ElementType;
 use sdfg_language::subset::Subset;
 use sdfg_language::symbolic::{Expr, Symbol};
@@ -77,6 +79,18 @@ pub struct Tasklet {
     pub outputs: Vec<Connector>,
     /// Its computation.
     pub body: TaskletBody,
+}
+
+impl Tasklet {
+    /// The variables of its code: names that it assigns or declares, without those of outputs. Foreign functions have none.
+    pub fn variables(&self) -> BTreeSet<&str> {
+        let TaskletBody::Code(code) = &self.body else { return BTreeSet::new() };
+        let mut names = code.names_assigned();
+        for output in &self.outputs {
+            names.remove(output.name.as_str());
+        }
+        names
+    }
 }
 
 /// Computation of a tasklet.

@@ -388,6 +388,15 @@ impl Sdfg {
         self.outgoing.of(block, self.revision, self.flow())
     }
 
+    /// Transitions into a block, in the order of its region.
+    ///
+    /// # Panics
+    /// If the block is absent: that is a fault of the calling code.
+    pub fn transitions_to(&self, block: BlockId) -> Vec<TransitionId> {
+        let region = self.region(self.block(block).region);
+        region.transitions.iter().copied().filter(|id| self.transition(*id).dst == block).collect()
+    }
+
     /// Regions, blocks and transitions, in which transitions are searched.
     pub(super) fn flow(&self) -> Flow<'_> {
         (&self.regions, &self.blocks, &self.transitions)

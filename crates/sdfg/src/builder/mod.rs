@@ -186,8 +186,7 @@ impl SdfgBuilder {
         element: impl Into<ElementType>,
         shape: impl IntoIterator<Item = impl IntoExpr>,
     ) -> ContainerId {
-        let shape = self.shape(shape);
-        let id = self.declare(name, element.into(), ContainerKind::Stream { shape, capacity: None });
+        let id = self.stream_argument(name, element, shape);
         self.sdfg.container_mut(id).transient = true;
         id
     }

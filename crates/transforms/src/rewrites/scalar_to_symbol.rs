@@ -181,11 +181,9 @@ fn uses(site: &Site<'_>) -> Result<Uses, Refusal> {
 
 /// Whether the code of a tasklet of a state has a variable of this name.
 fn has_variable(state: &State, name: &str) -> bool {
-    state.nodes().any(|(_, node)| {
-        let NodeKind::Tasklet(tasklet) = &node.kind else { return false };
-        let TaskletBody::Code(code) = &tasklet.body else { return false };
-        code.names_assigned().contains(name) && tasklet.outputs.iter().all(|output| output.name != name)
-    })
+    state.nodes().any(
+        |(_, node)| matches!(&node.kind, NodeKind::Tasklet(tasklet) if tasklet.variables().contains(name)),
+    )
 }
 
 fn is_index(element: ElementType) -> bool {

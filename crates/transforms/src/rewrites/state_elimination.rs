@@ -131,7 +131,7 @@ impl Removal {
     fn of(sdfg: &Sdfg, block: BlockId) -> Option<Removal> {
         let region = sdfg.region(sdfg.block(block).region);
         let is_start = region.start == Some(block);
-        let into = || region.transitions.iter().copied().filter(|id| sdfg.transition(*id).dst == block);
+        let into = || sdfg.transitions_to(block).into_iter();
         match sdfg.transitions_from(block)[..] {
             [] => {
                 let ends = |id: TransitionId| {

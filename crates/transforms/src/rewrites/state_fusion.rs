@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use sdfg::analysis::callbacks::state_calls_back;
 use sdfg::analysis::symbols::free_symbols_of_state;
 use sdfg::edit::{EditError, Editor};
-use sdfg::ir::{BlockId, BlockKind, ContainerId, Flow, Sdfg, State, Transition, TransitionId};
+use sdfg::ir::{BlockId, BlockKind, ContainerId, Flow, Sdfg, State, Transition};
 use sdfg::symbolic::{Expr, Symbol};
 use serde::{Deserialize, Serialize};
 
@@ -139,8 +139,7 @@ impl Transformation for StateFusion {
             return Err(Refusal::structure(label(first), "goes on with a condition"));
         }
         let region = site.sdfg.region(site.sdfg.block(second).region);
-        let into = region.transitions.iter().filter(|id| site.sdfg.transition(**id).dst == second);
-        if into.count() > 1 || region.start == Some(second) {
+        if site.sdfg.transitions_to(second).len() > 1 || region.start == Some(second) {
             return Err(Refusal::structure(label(second), "is reached in other ways, too"));
         }
         let calls = |block| {
@@ -166,18 +165,13 @@ impl Transformation for StateFusion {
             if moved.is_empty() {
                 continue;
             }
-            for id in transitions_to(editor.sdfg(), first) {
+            for id in editor.sdfg().transitions_to(first) {
                 editor.change_transition(id, |into| into.assignments.extend(moved.iter().cloned()))?;
             }
             editor.change_transition(between, |transition| transition.assignments.clear())?;
         }
         editor.merge_states(first, second)
     }
-}
-
-fn transitions_to(sdfg: &Sdfg, block: BlockId) -> Vec<TransitionId> {
-    let region = sdfg.region(sdfg.block(block).region);
-    region.transitions.iter().copied().filter(|id| sdfg.transition(*id).dst == block).collect()
 }
 
 /// Checks that the transitions to a state can make the assignments of the transition after it.
@@ -203,7 +197,7 @@ fn assigned_before(site: &Site<'_>, first: BlockId, after: &Transition) -> Resul
             return refused(format!("may write `{name}`, which an assignment after it reads"));
         }
     }
-    for (symbol, _) in transitions_to(sdfg, first).iter().flat_map(|id| &sdfg.transition(*id).assignments) {
+    for (symbol, _) in sdfg.transitions_to(first).iter().flat_map(|id| &sdfg.transition(*id).assignments) {
         let is_set_twice = after.assignments.iter().any(|(other, _)| other == symbol);
         if is_set_twice || read.contains(symbol.as_str()) {
             return refused(format!(

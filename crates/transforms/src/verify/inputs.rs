@@ -151,6 +151,17 @@ impl Draft {
     }
 }
 
+/// Whether elements of a container are integers, which may be indices or bounds.
+pub(super) fn holds_integers(container: &Container) -> bool {
+    let lane = container.element.lane();
+    !(lane.is_float() || lane.is_complex() || lane == ScalarType::Bool)
+}
+
+/// Whether a container has one element.
+pub(super) fn is_scalar(container: &Container) -> bool {
+    container.shape().iter().all(Expr::is_one)
+}
+
 /// The arguments of a graph that values are looked for.
 pub(super) struct Signature<'a> {
     pub(super) sdfg: &'a Sdfg,
@@ -163,15 +174,11 @@ pub(super) struct Signature<'a> {
 impl<'a> Signature<'a> {
     /// Every recipe that gives other arguments than those before, those first that differ least from the first one.
     fn recipes(&self) -> Vec<Recipe> {
-        let of_integers = |container: &&Container| {
-            let lane = container.element.lane();
-            !(lane.is_float() || lane.is_complex() || lane == ScalarType::Bool)
-        };
         let arguments = || self.sdfg.arguments().map(|(_, container)| container);
-        let is_scalar = |container: &Container| container.shape().iter().all(Expr::is_one);
-        let has_indices = arguments().filter(of_integers).any(|container| !is_scalar(container));
-        let has_scalars = arguments().filter(of_integers).any(is_scalar);
-        let has_numbers = arguments().any(|container| !of_integers(&container));
+        let has_indices =
+            arguments().filter(|container| holds_integers(container)).any(|container| !is_scalar(container));
+        let has_scalars = arguments().filter(|container| holds_integers(container)).any(is_scalar);
+        let has_numbers = arguments().any(|container| !holds_integers(container));
         let has_symbols = self.sdfg.symbols().any(|(symbol, _)| !self.sizes.contains(symbol));
         let has_sizes = !self.sizes.is_empty() || has_indices || has_symbols || has_scalars;
         let mut all = Vec::new();
@@ -262,10 +269,10 @@ impl<'a> Signature<'a> {
                 let shift = rng.below(4096) as i64;
                 for position in 0..shape.iter().product() {
                     for _ in 0..container.element.lanes() {
-                        let value = if lane.is_float() || lane.is_complex() || lane == ScalarType::Bool {
+                        let value = if !holds_integers(container) {
                             // An odd factor permutes the parts: which element is the largest, say, is not open.
                             element(shift + position.wrapping_mul(40_503), position, lane, recipe.fill)
-                        } else if container.shape().iter().all(Expr::is_one) {
+                        } else if is_scalar(container) {
                             let same = Symbol::new(&format!("{OF_FORTRAN}{}", container.name)).ok();
                             let same = same.and_then(|symbol| values.get(&symbol).copied());
                             let own = numbers.get(&container.name).copied();

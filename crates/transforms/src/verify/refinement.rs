@@ -6,11 +6,9 @@
 
 use std::collections::BTreeSet;
 
-use sdfg::dtype::ScalarType;
 use sdfg::interpret::{Interpreter, Options, Progress, RunError, TrapKind};
-use sdfg::symbolic::Expr;
 
-use super::inputs::{Draft, Fitting, INDICES, NUMBERS, Signature};
+use super::inputs::{Draft, Fitting, INDICES, NUMBERS, Signature, holds_integers, is_scalar};
 
 /// The most runs of the interpreter.
 const RUNS: usize = 6000;
@@ -35,14 +33,9 @@ fn variables(signature: &Signature<'_>) -> Vec<Variable> {
     let symbols = sdfg.symbols().filter(|(symbol, _)| !signature.fixed.contains_key(symbol));
     let mut found: Vec<Variable> =
         symbols.map(|(symbol, _)| Variable::Number(symbol.as_str().to_owned())).collect();
-    for (_, container) in sdfg.arguments() {
-        let lane = container.element.lane();
-        if lane.is_float() || lane.is_complex() || lane == ScalarType::Bool {
-            continue;
-        }
+    for (_, container) in sdfg.arguments().filter(|(_, container)| holds_integers(container)) {
         let name = container.name.clone();
-        let is_scalar = container.shape().iter().all(Expr::is_one);
-        found.push(if is_scalar { Variable::Number(name) } else { Variable::Indices(name) });
+        found.push(if is_scalar(container) { Variable::Number(name) } else { Variable::Indices(name) });
     }
     found
 }

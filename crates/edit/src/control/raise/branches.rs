@@ -7,7 +7,7 @@ use sdfg_graph::analysis::{DominatorTree, RegionGraph, reached};
 use sdfg_graph::ir::draft::DraftSdfg;
 use sdfg_graph::ir::{Block, BlockId, BlockKind, Branch, RegionId, Sdfg, TransitionId};
 
-use super::super::{connect, empty_state, is_empty, is_jump, list_before, transitions_to};
+use super::super::{connect, empty_state, is_empty, is_jump, list_before};
 use super::{absorb_next, levels_in, move_blocks, original_label};
 use crate::edit::derived_block_label;
 
@@ -80,7 +80,7 @@ impl Diamond {
             arms.push(arm);
         }
         // Blocks that nothing leads to may still have transitions.
-        let dead = all.iter().flat_map(|block| transitions_to(sdfg, *block)).any(|id| {
+        let dead = all.iter().flat_map(|block| sdfg.transitions_to(*block)).any(|id| {
             let src = sdfg.transition(id).src;
             src != choice && !all.contains(&src)
         });

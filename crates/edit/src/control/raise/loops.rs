@@ -10,7 +10,7 @@ use sdfg_language::symbolic::Symbol;
 use sdfg_language::syntax::{BinaryOp, Expression, UnaryOp};
 use sdfg_validate::never_ends;
 
-use super::super::{connect, empty_state, is_empty, is_jump, list_before, transitions_to};
+use super::super::{connect, empty_state, is_empty, is_jump, list_before};
 use super::{
     absorb_next, add_jump, has_role, jump_after, levels_in, move_blocks, only_next, original_label, turn_into,
 };
@@ -182,7 +182,7 @@ impl Shape {
             }
         }
         let own = |block: &BlockId| {
-            transitions_to(sdfg, *block).iter().all(|id| self.body.contains(&sdfg.transition(*id).src))
+            sdfg.transitions_to(*block).iter().all(|id| self.body.contains(&sdfg.transition(*id).src))
         };
         if !taken_in.iter().all(own) {
             return false;
@@ -210,8 +210,7 @@ impl Shape {
             src != self.guard && !self.body.contains(&src)
         };
         self.body.iter().chain([&self.guard]).filter(|block| **block != header).all(|block| {
-            sdfg.region(region).start != Some(*block)
-                && !transitions_to(sdfg, *block).iter().any(from_outside)
+            sdfg.region(region).start != Some(*block) && !sdfg.transitions_to(*block).iter().any(from_outside)
         })
     }
 
@@ -225,7 +224,8 @@ impl Shape {
         self.separate_first(sdfg, region, &label);
         let (symbol, update) = self.close_body(sdfg, region, &label);
         let header = if self.test_after { self.first } else { self.guard };
-        let entries: Vec<TransitionId> = transitions_to(sdfg, header)
+        let entries: Vec<TransitionId> = sdfg
+            .transitions_to(header)
             .into_iter()
             .filter(|id| *id != self.enter && !self.body.contains(&sdfg.transition(*id).src))
             .collect();
@@ -290,7 +290,8 @@ impl Shape {
         region: RegionId,
         label: &str,
     ) -> (Option<Symbol>, Option<Expression>) {
-        let closing: Vec<TransitionId> = transitions_to(sdfg, self.guard)
+        let closing: Vec<TransitionId> = sdfg
+            .transitions_to(self.guard)
             .into_iter()
             .filter(|id| self.body.contains(&sdfg.transition(*id).src))
             .collect();
@@ -408,7 +409,7 @@ fn take_init(sdfg: &mut Sdfg, entries: &[TransitionId], symbol: &Symbol) -> Opti
 
 /// Removes the empty state in front of a loop that lowering made.
 fn absorb_init(sdfg: &mut Sdfg, block: BlockId, label: &str) {
-    let [id] = transitions_to(sdfg, block)[..] else { return };
+    let [id] = sdfg.transitions_to(block)[..] else { return };
     let before = sdfg.transition(id).src;
     if has_role(sdfg, before, label, "init") && only_next(sdfg, before) == Some(block) {
         super::redirect_to(sdfg, before, block);
@@ -426,7 +427,7 @@ fn drop_latch(sdfg: &mut Sdfg, body: RegionId, label: &str) {
         has_role(sdfg, *block, label, "latch")
             && sdfg.region(body).start != Some(*block)
             && sdfg.transitions_from(*block).is_empty()
-            && transitions_to(sdfg, *block).iter().all(plain)
+            && sdfg.transitions_to(*block).iter().all(plain)
     };
     // A latch of an earlier round of lowering may be there, too, with assignments on the way to it.
     let latch = sdfg.region(body).blocks.iter().copied().find(is_spare);

@@ -14,7 +14,7 @@ use sdfg_graph::ir::draft::DraftSdfg;
 use sdfg_graph::ir::{Block, BlockId, BlockKind, RegionId, Sdfg};
 use sdfg_graph::propagate::propagate;
 
-use super::{connect, in_all, is_empty, list_before, redirect_to, transitions_to};
+use super::{connect, in_all, is_empty, list_before, redirect_to};
 use crate::edit::derived_block_label;
 
 /// Maximum nesting of loops and branches: the JSON form ends at about 24 levels. A long chain of choices, one
@@ -105,7 +105,7 @@ fn absorb_next(sdfg: &mut Sdfg, block: BlockId, origin: &str, role: &str) {
     if next == block
         || is_start
         || !has_role(sdfg, next, origin, role)
-        || transitions_to(sdfg, next).len() != 1
+        || sdfg.transitions_to(next).len() != 1
     {
         return;
     }
