@@ -9,9 +9,14 @@ use super::{BuiltIn, Page, Registry, Sdfg, Value, Verifier, parsed, program};
 
 use Expected::{Refused, Taken};
 
+mod buffers;
+mod copies;
 mod data;
+mod lanes;
 mod loops;
 mod maps;
+mod nests;
+mod states;
 
 /// A page's program before, with changes.
 struct Variant {

@@ -297,6 +297,18 @@ fn buffers_are_those_of_tiles() {
                 &[("access B\n", "access B = A\n"), ("second.B: B[i]", "second.B: A[i]")],
                 Refused("`A` is read by the first map and written by the second"),
             ),
+            // A value of one iteration alone is computed again with the iteration.
+            (
+                r#"{"tile_sizes": [3]}"#,
+                &[
+                    ("transient array T", "transient scalar v: f64\n  transient array T"),
+                    (
+                        "      first.A -> f.x: A[i]\n",
+                        "      access v\n      tasklet e (x) -> (y) { y = x + 1 }\n      first.A -> e.x: A[i]\n      e.y -> v: v\n      v -> f.x: v\n",
+                    ),
+                ],
+                Taken(&["T: f64[5]", "v -> f.x: v"], &[]),
+            ),
         ],
     );
 }
@@ -384,6 +396,19 @@ fn parts_are_read_where_they_are() {
                 Refused("has another shape than the part"),
             ),
             (&[("-> middle[0:N]", "-> middle[0:N] wcr(sum)")], Refused("is no view or copy")),
+            // What is written to a view of a part.
+            (
+                &[
+                    ("  transient array middle", "  view last: f64[1]\n  transient array middle"),
+                    (
+                        "    m.B -> B\n",
+                        "    m.B -> B\n    tasklet one () -> (o) { o = 1 }\n    access last\n    access B_1 = B\n    one.o -> last: last[0]\n    bind last -> B_1: B[N - 1:N]\n    order B -> one\n    access C = A\n    B_1 -> C: B[N - 1] -> A[0]\n    order B_1 -> C\n",
+                    ),
+                    ("A[1:N + 1] -> middle[0:N]", "A[1:N] -> middle[0:N - 1]"),
+                    ("i = 0:N]", "i = 0:N - 1]"),
+                ],
+                Refused("is no view of the array"),
+            ),
             (
                 &[("transient array middle", "array middle")],
                 Refused("is neither a view nor a transient array or scalar"),
@@ -391,6 +416,30 @@ fn parts_are_read_where_they_are() {
             (
                 &[("f64[N + 2]", "f64[N + 2, 3]"), ("A[1:N + 1]", "A[1:N + 1, 2]")],
                 Taken(&["A[i + 1, 2]"], &[]),
+            ),
+            // A view of a view becomes one of the array, but a view of a copy has other strides.
+            (
+                &[
+                    ("transient array middle: f64[N]", "view middle: f64[N]\n  view inner: f64[N]"),
+                    ("A -> middle: A[1:N + 1] -> middle[0:N]", "bind A -> middle: A[1:N + 1]"),
+                    (
+                        "    middle -> m",
+                        "    access inner\n    bind middle -> inner: middle[0:N]\n    inner -> m",
+                    ),
+                    ("t.x: middle[i]", "t.x: inner[i]"),
+                ],
+                Taken(&["bind A -> inner: A[1:N + 1]"], &["access middle"]),
+            ),
+            (
+                &[
+                    ("array middle: f64[N]", "array middle: f64[N]\n  view inner: f64[N]"),
+                    (
+                        "    middle -> m",
+                        "    access inner\n    bind middle -> inner: middle[0:N]\n    inner -> m",
+                    ),
+                    ("t.x: middle[i]", "t.x: inner[i]"),
+                ],
+                Taken(&["A[1:N + 1] -> middle[0:N]"], &["inner[i]"]),
             ),
         ],
     );

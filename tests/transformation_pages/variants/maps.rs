@@ -201,3 +201,83 @@ fn reductions_join_their_maps() {
         ],
     );
 }
+
+#[test]
+fn maps_become_kernels() {
+    const INNER: &str = "      tasklet t (x) -> (y) { y = 2.0 * x }
+      m.A -> t.x: A[i]
+      t.y -> m.B: B[i]
+";
+    const NESTED: &str = "      map n [j = 0:3] SCHEDULE {
+        tasklet t (x) -> (y) { y = 2.0 * x + j }
+        n.A -> t.x: A[i]
+        t.y -> n.B: B[i, j]
+      }
+      m.A -> n.A
+      n.B -> m.B
+";
+    const ROWS: Change = ("array B: f64[N]", "array B: f64[N, 3]");
+    hold_changes(
+        "GPUTransform",
+        &[
+            (&[], Taken(&["schedule(gpu_grid)", "A_device0: f64[N]", "B_device0: f64[N]"], &[])),
+            (
+                &[("i = 0:N] {", "i = 0:N] schedule(sequential) {")],
+                Taken(&["schedule(gpu_grid)"], &["sequential"]),
+            ),
+            (
+                &[("i = 0:N] {", "i = 0:N] schedule(cpu_multicore) {")],
+                Taken(&["schedule(gpu_grid)"], &["cpu"]),
+            ),
+            (&[("i = 0:N] {", "i = 0:N] schedule(simd) {")], Refused("has the schedule `simd`")),
+            (&[("i = 0:N] {", "i = 0:N] schedule(unrolled) {")], Refused("has the schedule `unrolled`")),
+            (&[("array B: f64[N]", "stream B: f64"), ("B[i]", "B")], Refused("`B` is a stream or constant")),
+            (
+                &[("array A: f64[N]", "constant array A: f64[3] = [1.0, 2.0, 3.0]"), ("A[i]", "A[i % 3]")],
+                Refused("`A` is a stream or constant"),
+            ),
+            (&[("B[i]", "B[i] wcr(sum)")], Refused("`B` is written with a conflict resolution")),
+            (
+                &[("{ y = 2.0 * x }", "external y = f(x) from library \"f\"")],
+                Refused("`t` cannot run in a kernel"),
+            ),
+            (
+                &[ROWS, (INNER, NESTED), (" SCHEDULE", "")],
+                Taken(&["map n [j = 0:3] schedule(sequential)"], &[]),
+            ),
+            (
+                &[ROWS, (INNER, NESTED), (" SCHEDULE", " schedule(simd)")],
+                Taken(&["schedule(gpu_grid)"], &["simd"]),
+            ),
+            (
+                &[ROWS, (INNER, NESTED), (" SCHEDULE", " schedule(cpu_multicore)")],
+                Taken(&["schedule(gpu_grid)"], &["cpu"]),
+            ),
+            (
+                &[ROWS, (INNER, NESTED), (" SCHEDULE", " schedule(unrolled)")],
+                Taken(&["schedule(gpu_grid)"], &[]),
+            ),
+            (
+                &[
+                    ("  array B", "  transient scalar own: f64 storage(cpu_heap)\n  array B"),
+                    ("t.y -> m.B: B[i]", "access own\n      t.y -> own: own\n      own -> m.B: own -> B[i]"),
+                ],
+                Taken(&["schedule(gpu_grid)"], &["cpu_heap"]),
+            ),
+            (
+                &[
+                    ("  array B", "  scalar own: f64\n  array B"),
+                    ("i = 0:N]", "i = 0:1]"),
+                    ("t.y -> m.B: B[i]", "access own\n      t.y -> own: own\n      own -> m.B: own -> B[i]"),
+                ],
+                Refused("`own` is no transient of the kernel"),
+            ),
+            (
+                &[("access B\n", "access B = A\n"), ("m.B: B[i]", "m.B: A[i]")],
+                Taken(&["A_device0", "A_device1"], &[]),
+            ),
+            // Each second element is written, and copied back.
+            (&[("m.B: B[i]", "m.B: B[2*i]"), ("B: f64[N]", "B: f64[2*N]")], TAKEN),
+        ],
+    );
+}

@@ -30,14 +30,19 @@ const FILES: &str = "crates/transforms/src";
 const LEFT_OUT: [&str; 2] = ["crates/transforms/src/strategy/**", "crates/transforms/src/random.rs"];
 
 /// Targets with tests of transformations.
-const TARGETS: [&str; 12] = [
+const TARGETS: [&str; 17] = [
     "transformations",
     "rewrites",
     "rewritten",
+    "forced",
+    "known_wrong",
     "loops",
     "control_flow",
     "transformation_pages",
     "own_transformation",
+    "control",
+    "facts",
+    "minimize",
     "matmul_chain",
     "vector_maps",
     "polybench",

@@ -260,7 +260,7 @@ fn is_apart_along(a: &Range, b: &Range, (lane, lanes): (&Symbol, &Range), known:
     let count = lanes.steps().as_int().unwrap_or(i64::MAX);
     // `k` iterations later, the second range begins at `distance + k * step` behind the first.
     let (least, most) = ((-b - distance) / step, (a - distance) / step);
-    let near = least.min(most) - 1..=least.max(most) + 1;
+    let near = least.min(most)..=least.max(most);
     let meets = |k: i64| {
         let begin = distance + k * step;
         k != 0 && k.abs() < count && begin > -b && begin < a

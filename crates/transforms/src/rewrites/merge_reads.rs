@@ -130,7 +130,7 @@ impl Transformation for MergeReads {
             for after in &reading {
                 let state = editor.state(id)?;
                 // The node that stays may come behind it already, and with it all that reads.
-                if !node_leads_to(state, before, kept) && !is_ordered(state, before, *after) {
+                if !node_leads_to(state, before, kept) {
                     editor.add_order(id, before, *after)?;
                 }
             }
@@ -146,11 +146,6 @@ impl Transformation for MergeReads {
         }
         Ok(())
     }
-}
-
-/// Whether an edge of order leads from a node to another one.
-fn is_ordered(state: &State, before: NodeId, after: NodeId) -> bool {
-    state.each_out_edge(before).any(|(_, edge)| edge.dst == after && matches!(edge.memlet.flow, Flow::Order))
 }
 
 /// Whether data flows into a node.

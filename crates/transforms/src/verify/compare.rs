@@ -201,6 +201,7 @@ mod tests {
         assert!(!passes(fixed, &[1.0 + 1e6 * unit, 1e6], &[fixed, wide]));
         // Infinities and numbers that are none have no distance.
         assert!(passes(&[f64::NAN], &[f64::NAN], &[]));
+        assert!(!passes(&[f64::NAN], &[1.0], &[]) && !passes(&[1.0], &[f64::NAN], &[]));
         assert!(!passes(&[f64::INFINITY], &[1.0], &[]));
         assert!(!passes(&[f64::INFINITY], &[f64::NEG_INFINITY], &[]));
         assert!(passes(&[f64::INFINITY, 1.0], &[f64::INFINITY, 1.0 + 15.0 * unit], &[fixed, fixed]));
@@ -221,6 +222,19 @@ mod tests {
         assert!(matches!(found, Err(Difference::Result { position: 1, .. })), "{found:?}");
         let error = |after: &Arguments| compare(&before, after, Soundness::Always, "order", &[]).is_err();
         assert!(error(&Arguments::new()) && error(&arguments(&[1.0, 1.0])));
+    }
+
+    #[test]
+    fn the_same_tensors_have_the_same_type_shape_and_bits() {
+        let row = |values: &[f64]| Tensor::vector(values);
+        let negative = f64::from_bits(f64::NAN.to_bits() | 1 << 63);
+        assert!(same(&row(&[1.0, f64::NAN]), &row(&[1.0, negative])));
+        assert!(!same(&row(&[2.0, 1.0]), &row(&[2.0, 1.0 + f64::EPSILON])));
+        assert!(!same(&row(&[0.0]), &row(&[-0.0])) && !same(&row(&[f64::NAN]), &row(&[1.0])));
+        assert!(!same(&row(&[1.0, 2.0]), &row(&[1.0])));
+        let column = Tensor::new(&[2, 1], &[1.0, 2.0]).expect("a tensor");
+        assert!(!same(&row(&[1.0, 2.0]), &column));
+        assert!(!same(&Tensor::vector(&[0_i64]), &row(&[0.0])));
     }
 
     /// The rounding is that of the element type, and integers have none.

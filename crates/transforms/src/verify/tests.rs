@@ -260,3 +260,23 @@ fn values_that_differ_are_found_one_by_one() {
     let indices = [-5 - symbols["a"], 1 - symbols["b"], symbols["c"] - 100];
     assert!(indices.into_iter().all(is_inside), "{symbols:?}");
 }
+
+/// One value, then a larger array, and then two more values let the run come further.
+#[test]
+fn runs_that_come_further_with_larger_sizes_are_kept() {
+    let reads = ["A[k - 100]", "A[l + 12]", "E[400]", "A[m + 12]", "A[q - 3]"];
+    let state = |(at, read): (usize, &str)| {
+        let array = &read[..1];
+        format!(
+            "  state s{at} {{\n    access {array}\n    access R\n    {array} -> R: {read} -> R[0]\n  }}\n"
+        )
+    };
+    let states: Vec<String> = reads.into_iter().enumerate().map(state).collect();
+    let found = fitting(&format!(
+        "sdfg p {{\n  symbol N: i64\n  symbol k: i64\n  symbol l: i64\n  symbol m: i64\n  symbol q: i64\n  \
+         array A: f64[1]\n  array E: f64[N]\n  array R: f64[1]\n{}}}\n",
+        states.concat()
+    ));
+    let symbols: BTreeMap<&str, i64> = found.before.symbols().collect();
+    assert_eq!(["N", "k", "l", "m", "q"].map(|name| symbols[name]), [401, 100, -12, -12, 3]);
+}

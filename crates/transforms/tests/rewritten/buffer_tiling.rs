@@ -130,6 +130,50 @@ fn the_first_map_runs_iterations_for_several_tiles() {
     }
 }
 
+/// A transient of an iteration around both maps, which is read behind them: the tiles do not write all of it.
+#[test]
+fn a_transient_of_the_scope_around_is_not_one_of_the_first_map() {
+    let text = "sdfg p {
+  symbol N: i64
+  array A: f64[N]
+  array B: f64[4, N]
+  array C: f64[4, N]
+  transient array T: f64[N]
+  transient array V: f64[N]
+  state s {
+    access A
+    access B
+    access C
+    map rows [r = 0:4] {
+      access T
+      access V
+      map first [i = 0:N] {
+        tasklet f (x) -> (y, z) { y = x + r; z = x - r }
+        first.A -> f.x: A[i]
+        f.y -> first.T: T[i]
+        f.z -> first.V: V[i]
+      }
+      map second [j = 1:N - 1] {
+        tasklet g (x) -> (y) { y = 2 * x }
+        second.T -> g.x: T[j]
+        g.y -> second.B: B[r, j]
+      }
+      rows.A -> first.A
+      first.T -> T
+      first.V -> V
+      T -> second.T
+      second.B -> rows.B
+      V -> rows.C: V[0:N] -> C[r, 0:N]
+    }
+    A -> rows.A
+    rows.B -> B
+    rows.C -> C
+  }
+}";
+    let message = refuses_rightly(text, &BufferTiling::new([2]));
+    assert!(message.contains("`V` is written by the first map, too"), "{message}");
+}
+
 #[test]
 fn tiles_write_nothing_that_later_ones_read() {
     let maps = Maps { target: "A", ..MAPS };
