@@ -228,6 +228,25 @@ fn transforms_and_their_inverses() {
     }
 }
 
+/// Vectors that are shorter than some factor of a pass, which would leave them.
+#[test]
+fn transforms_of_as_many_elements_as_the_text_says() {
+    for n in 0..9_usize {
+        let shape = [n as i64];
+        let x = numbers(n as u64, n, true);
+        let text = program(
+            "FFT (_inp) -> (_out) {}",
+            "complex128",
+            &[("_inp", &shape, x.clone())],
+            ("_out", &shape),
+        );
+        let text = text.replace("[N]", &format!("[{n}]"));
+        let given = [("_inp", &shape[..], x.clone()), ("_out", &shape[..], x)];
+        let [interpreted, expanded] = both(&text, &given, 0);
+        close(&expanded["_out"], &interpreted["_out"], 1e-9, &text);
+    }
+}
+
 /// Previous contents of a transform's output, and a part of a matrix that is transformed.
 #[test]
 fn transforms_are_added_to_what_is_there() {

@@ -13,6 +13,7 @@ use sdfg_language::syntax::subscripted_names;
 
 use super::accesses::{consume_condition_reads, control_reads_of};
 use super::executions::{ExecutionTable, Frequency};
+use super::filling::fills_output;
 use super::known::{SymbolFacts, enter_scope};
 use super::memlet_path::{is_leaf, leaf_edges, memlet_root};
 use super::scope_tree::ScopeTree;
@@ -262,7 +263,8 @@ impl<'a> StateContext<'a> {
                 }
                 TaskletBody::External(_) => false,
             },
-            NodeKind::Nested(_) | NodeKind::Library(_) => false,
+            NodeKind::Nested(_) => false,
+            NodeKind::Library(library) => fills_output(library, connector),
             NodeKind::Access(_) | NodeKind::Reduce(_) => true,
             // A symbol that gets its value from data.
             NodeKind::MapEntry(_) | NodeKind::ConsumeEntry(_) => true,

@@ -13,6 +13,7 @@ use sdfg_language::subset::Subset;
 use sdfg_language::symbolic::Assumptions;
 
 use super::accesses::{AccessSets, alias_targets, consume_condition_reads, control_flow_reads};
+use super::filling::fills_output;
 use super::footprint::{Footprint, Part};
 use super::known::SymbolFacts;
 use super::memlet_path::memlet_root;
@@ -288,7 +289,7 @@ fn may_read(sdfg: &Sdfg, state: &State, edge: EdgeId) -> bool {
                 sets.reads.contains(&inner) || aliased.values().any(|targets| targets.contains(&inner))
             })
         }
-        NodeKind::Library(_) => true,
+        NodeKind::Library(library) => !fills_output(library, content.src_connector.as_deref()),
         NodeKind::Tasklet(tasklet) => matches!(tasklet.body, TaskletBody::External(_)),
         NodeKind::Reduce(reduce) => reduce.identity.is_none(),
         NodeKind::Access(_)

@@ -15,6 +15,9 @@ use crate::properties::{Factor, Properties};
 use crate::template::{Element, Elementwise, Template, converted};
 use crate::values::{Values, add, multiply};
 
+/// The largest factor of a pass.
+const LARGEST_FACTOR: i64 = passes::ODD[passes::ODD.len() - 1] as i64;
+
 /// The sign of the exponent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
@@ -112,8 +115,9 @@ impl Meaning for Fourier {
         target: &Target,
         expansion: Expansion,
     ) -> Result<(), ExpandErrorKind> {
-        if expansion == Expansion::Fast {
-            let count = self.input.size(self.input.fit(1)?[0]).as_int();
+        let count = self.input.size(self.input.fit(1)?[0]).as_int();
+        // A pass of a factor above the length would name elements that are not there, although it never runs.
+        if expansion == Expansion::Fast && count.is_none_or(|count| count >= LARGEST_FACTOR) {
             return if count.is_some_and(chirp::has_passes) {
                 self.expand_in_passes(template, target)
             } else {

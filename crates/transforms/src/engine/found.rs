@@ -211,6 +211,11 @@ impl<'p> Site<'p> {
         same_memory(self.sdfg, &self.uses(), &self.shared_arguments(), id)
     }
 
+    /// The other arguments of the called SDFG that may share elements with an argument.
+    pub fn other_names(&self, id: ContainerId) -> BTreeSet<ContainerId> {
+        self.shared_arguments().others_of(id)
+    }
+
     /// The nodes in the scope of an entry and in the scopes inside it, with the exit.
     pub fn nodes_within(&self, entry: NodeId) -> Vec<NodeId> {
         let tree = self.scopes();

@@ -23,6 +23,13 @@ pub(super) struct SharedArguments {
     conflict: Option<[String; 2]>,
 }
 
+impl SharedArguments {
+    /// The arguments with which one may share elements.
+    pub(super) fn others_of(&self, id: ContainerId) -> BTreeSet<ContainerId> {
+        self.others.get(&id).cloned().unwrap_or_default()
+    }
+}
+
 /// The check of a transformation, where names of containers tell memory apart.
 ///
 /// # Errors

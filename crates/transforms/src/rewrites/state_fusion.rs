@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use sdfg::analysis::AccessSets;
 use sdfg::analysis::callbacks::state_calls_back;
 use sdfg::analysis::symbols::free_symbols_of_state;
 use sdfg::edit::{EditError, Editor};
@@ -28,6 +29,8 @@ use crate::pattern::{BlockClass, Pattern};
 /// - The first state uses such a symbol, or writes data that its value reads.
 /// - A transition to the first state sets such a symbol, too, or one that its value reads.
 /// - Both states call functions of the caller, whose order would not be kept.
+/// - In a called SDFG, the states use two arguments that may share elements, and one of them is written: names of
+///   containers put nodes in order.
 ///
 /// # Before
 ///
@@ -118,7 +121,7 @@ static METADATA: Metadata = Metadata {
 anchored!(StateFusion);
 
 impl Transformation for StateFusion {
-    described!(METADATA);
+    described!(METADATA, of_any_memory);
 
     fn pattern(&self) -> Pattern {
         Pattern::Blocks {
@@ -152,6 +155,13 @@ impl Transformation for StateFusion {
                 "calls functions of the caller after the first state did",
             ));
         }
+        if let Some([one, other]) = shared(site, first, second) {
+            let [one, other] = [one, other].map(|id| &site.sdfg.container(id).name);
+            let reason = format!(
+                "and `{other}` may share elements, and one is written: no name puts the states in order"
+            );
+            return Err(Refusal::container(one, reason));
+        }
         if !transition.assignments.is_empty() {
             assigned_before(site, first, transition)?;
         }
@@ -172,6 +182,27 @@ impl Transformation for StateFusion {
         }
         editor.merge_states(first, second)
     }
+}
+
+/// Two arguments that may share elements, one used by the first state and the other one by the second, one of them
+/// written. Nodes that use one container are put in order, also through views.
+fn shared(site: &Site<'_>, first: BlockId, second: BlockId) -> Option<[ContainerId; 2]> {
+    let sets = |block| match &site.sdfg.block(block).kind {
+        BlockKind::State(state) => AccessSets::of_state(site.sdfg.state(*state)).through_aliases(site.sdfg),
+        BlockKind::Loop(_)
+        | BlockKind::Branch(_)
+        | BlockKind::Break
+        | BlockKind::Continue
+        | BlockKind::Return => AccessSets::default(),
+    };
+    let (before, after) = (sets(first), sets(second));
+    before.reads.union(&before.writes).find_map(|one| {
+        let meets = |other: &ContainerId| {
+            let is_used = after.reads.contains(other) || after.writes.contains(other);
+            is_used && (before.writes.contains(one) || after.writes.contains(other))
+        };
+        site.other_names(*one).into_iter().find(meets).map(|other| [*one, other])
+    })
 }
 
 /// Checks that the transitions to a state can make the assignments of the transition after it.

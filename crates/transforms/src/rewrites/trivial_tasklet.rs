@@ -59,7 +59,7 @@ use crate::pattern::{NodeClass, Pattern};
 /// # Soundness
 ///
 /// The copy moves the same element to the same place without a conversion, at the same place in the order of
-/// the state.
+/// the state. This holds for two arguments that share memory, too.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrivialTaskletElimination {}
@@ -78,7 +78,7 @@ static METADATA: Metadata = Metadata {
 anchored!(TrivialTaskletElimination);
 
 impl Transformation for TrivialTaskletElimination {
-    described!(METADATA);
+    described!(METADATA, of_any_memory);
 
     fn pattern(&self) -> Pattern {
         Pattern::path([

@@ -5,6 +5,7 @@ use sdfg_language::symbolic::{Expr, Symbol};
 use sdfg_language::syntax::subscripted_names;
 
 use crate::analysis::ScopeTree;
+use crate::analysis::filling::fills_output;
 use crate::analysis::loops::counted_range;
 use crate::analysis::symbols::assigned_symbols_of;
 use crate::ir::{Access, BlockId, BlockKind, EdgeId, Flow, NodeId, NodeKind, Sdfg, State, TaskletBody};
@@ -155,13 +156,14 @@ fn is_certain(state: &State, edge: EdgeId, access: &Access, mode: AccessMode) ->
     match &edge.memlet.flow {
         Flow::Copy { .. } => true,
         Flow::Read(_) | Flow::Write { .. } => {
-            let node = if mode == AccessMode::Read { edge.dst } else { edge.src };
-            match state.node(node).kind {
+            let (node, name) = match mode {
+                AccessMode::Read => (edge.dst, &edge.dst_connector),
+                AccessMode::Write => (edge.src, &edge.src_connector),
+            };
+            match &state.node(node).kind {
                 // What code does with a pointer is decided inside.
-                NodeKind::Tasklet(ref tasklet) => match &tasklet.body {
+                NodeKind::Tasklet(tasklet) => match &tasklet.body {
                     TaskletBody::Code(code) => {
-                        let name =
-                            if mode == AccessMode::Read { &edge.dst_connector } else { &edge.src_connector };
                         let subscripted = subscripted_names(code.block());
                         let is_value = name.as_deref().is_some_and(|name| !subscripted.contains(name));
                         is_value && access.subset().is_element()
@@ -169,13 +171,13 @@ fn is_certain(state: &State, edge: EdgeId, access: &Access, mode: AccessMode) ->
                     TaskletBody::External(_) => false,
                 },
                 NodeKind::Reduce(_) => true,
+                NodeKind::Library(library) => fills_output(library, name.as_deref()),
                 NodeKind::Access(_)
                 | NodeKind::MapEntry(_)
                 | NodeKind::MapExit(_)
                 | NodeKind::ConsumeEntry(_)
                 | NodeKind::ConsumeExit(_)
-                | NodeKind::Nested(_)
-                | NodeKind::Library(_) => false,
+                | NodeKind::Nested(_) => false,
             }
         }
         Flow::Order | Flow::Value | Flow::Bind(_) => false,
