@@ -12,11 +12,13 @@ use Expected::{Refused, Taken};
 mod buffers;
 mod copies;
 mod data;
+mod kinds;
 mod lanes;
 mod loops;
 mod maps;
 mod nests;
 mod states;
+mod stencils;
 
 /// A page's program before, with changes.
 struct Variant {

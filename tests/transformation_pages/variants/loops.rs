@@ -33,51 +33,6 @@ fn loops_become_maps() {
 }
 
 #[test]
-fn loops_are_skewed() {
-    hold_parameters(
-        "Skewing",
-        &[
-            (r#"{"factor": 2}"#, &[], TAKEN),
-            (r#"{"factor": 1}"#, &[], TAKEN),
-            (r#"{"factor": 0}"#, &[], Refused("in iterations that would change their order")),
-            (
-                r#"{"factor": 1}"#,
-                &[("A[i + 1]", "A[i + 2]"), ("f64[N]", "f64[N + 1]")],
-                Refused("in iterations that would change their order"),
-            ),
-            (r#"{"factor": 2}"#, &[("A[i + 1]", "A[i + 2]"), ("f64[N]", "f64[N + 1]")], TAKEN),
-            (
-                r#"{"factor": 1}"#,
-                &[("A[i + 1]", "A[N - 1 - i]")],
-                Refused("in iterations that would change their order"),
-            ),
-            (
-                r#"{"factor": 1}"#,
-                &[("to: A[i]", "to: A[0]")],
-                Refused("in iterations that would change their order"),
-            ),
-            (
-                r#"{"factor": 1}"#,
-                &[("i = 1:N - 1", "i = 1:N - 1:2")],
-                Refused("counts by another step than one"),
-            ),
-            (r#"{"factor": 1}"#, &[("t = 0:T", "t = 0:T:2")], Refused("counts by another step than one")),
-            (r#"{"factor": 1}"#, &[("i = 1:N - 1", "i = t + 1:N - 1")], Refused("depends on `t`")),
-            (
-                r#"{"factor": 1}"#,
-                &[("{ w = x + y + z }", "external w = f(x, y, z) from library \"f\"")],
-                Refused("calls a foreign function"),
-            ),
-            (
-                r#"{"factor": 1}"#,
-                &[("    for cells", "    state between {}\n    for cells")],
-                Refused("has a body that is not one loop"),
-            ),
-        ],
-    );
-}
-
-#[test]
 fn transients_of_loops_are_doubled() {
     hold_parameters(
         "DoubleBuffering",
@@ -155,6 +110,193 @@ fn blocks_that_never_run_go() {
                 ],
                 Taken(&["a = 1.0", "a = 0.0"], &["a = 2.0"]),
             ),
+        ],
+    );
+}
+
+#[test]
+fn symbols_of_loops_that_become_maps_die() {
+    const BODY: &str = "    state body {
+      access A
+      access B
+      tasklet double (a) -> (b) { b = 2.0 * a }
+      A -> double.a: A[i - 1]
+      double.b -> B: B[i]
+    }
+";
+    const AFTER: &str = "      double.b -> B: B[i]\n    }\n  }\n";
+    /// The first state of the body sets a symbol for the second one.
+    const SETS: Change =
+        ("    state body {", "    state set {}\n    -> body with (k = i - 1)\n    state body {");
+    const USES: Change = ("A[i - 1]", "A[k]");
+    hold_changes(
+        "LoopToMap",
+        &[
+            (
+                &[(
+                    AFTER,
+                    "      double.b -> B: B[i]\n    }\n  }\n  state end {\n    access A\n    tasklet one () -> (o) { o = i }\n    one.o -> A: A[0]\n  }\n",
+                )],
+                Refused("sets `i`, which is read after it"),
+            ),
+            (
+                &[(
+                    AFTER,
+                    "      double.b -> B: B[i]\n    }\n  }\n  -> last with (q = i)\n  state last {\n    access A\n    tasklet one () -> (o) { o = q }\n    one.o -> A: A[0]\n  }\n",
+                )],
+                Refused("sets `i`, which is read after it"),
+            ),
+            (
+                &[(
+                    AFTER,
+                    "      double.b -> B: B[i]\n    }\n  }\n  for again: i = 0:N {\n    state end {\n      access A\n      tasklet one () -> (o) { o = i }\n      one.o -> A: A[i]\n    }\n  }\n",
+                )],
+                Taken(&["map elements", "for again"], &["for elements"]),
+            ),
+            (&[SETS, USES], Taken(&["map elements"], &["for "])),
+            (
+                &[
+                    SETS,
+                    USES,
+                    (
+                        AFTER,
+                        "      double.b -> B: B[i]\n    }\n  }\n  state end {\n    access A\n    tasklet one () -> (o) { o = k }\n    one.o -> A: A[0]\n  }\n",
+                    ),
+                ],
+                Refused("sets `k`, which is read after it"),
+            ),
+            (
+                &[
+                    ("  for elements", "  state begin {}\n  -> elements with (k = 0)\n  for elements"),
+                    (
+                        "    state body {",
+                        "    state early {\n      access C\n      tasklet one () -> (o) { o = k }\n      one.o -> C: C[i]\n    }\n    -> body with (k = i)\n    state body {",
+                    ),
+                    ("  array A", "  array C: f64[N]\n  array A"),
+                ],
+                Refused("reads `k` in an iteration before it is set there"),
+            ),
+            (
+                &[
+                    ("  for elements", "  state begin {}\n  -> elements with (k = N)\n  for elements"),
+                    ("i = 1:N", "i = 1:k"),
+                    SETS,
+                ],
+                Refused("does not count"),
+            ),
+            (
+                &[
+                    ("  array A", "  transient array T: f64[i]\n  array A"),
+                    (
+                        "      access A\n",
+                        "      access A\n      access T\n      tasklet z () -> (o) { o = 0 }\n      z.o -> T: T[0]\n",
+                    ),
+                ],
+                Refused("sets `i`, on which the shape of `T` depends"),
+            ),
+            (
+                &[("  symbol N: i64\n", "  symbol N: i64\n  symbol i: i32\n")],
+                Refused("counts with `i`, whose type is not `i64`"),
+            ),
+            (&[(BODY, "")], Refused("has an empty body")),
+            (
+                &[(
+                    "      double.b -> B: B[i]\n    }\n",
+                    "      double.b -> B: B[i]\n    }\n    if last: A[i] > 1.0 {\n      break out\n    }\n",
+                )],
+                Refused("may be left early"),
+            ),
+            (
+                &[(
+                    "      double.b -> B: B[i]\n    }\n",
+                    "      double.b -> B: B[i]\n    }\n    if last: A[i] > 1.0 {\n      continue out\n    }\n",
+                )],
+                Refused("may be left early"),
+            ),
+            (
+                &[(
+                    "      double.b -> B: B[i]\n    }\n",
+                    "      double.b -> B: B[i]\n    }\n    if last: A[i] > 1.0 {\n      return out\n    }\n",
+                )],
+                Refused("may be left early"),
+            ),
+            (
+                &[(
+                    "      double.b -> B: B[i]\n    }\n",
+                    "      double.b -> B: B[i]\n    }\n    for inner: j = 0:3 {\n      if last: A[i] > 1.0 {\n        break out\n      }\n      state more {\n        access B\n        tasklet one () -> (o) { o = j }\n        one.o -> B: B[i]\n      }\n    }\n",
+                )],
+                Taken(&["map elements", "break"], &["for elements"]),
+            ),
+        ],
+    );
+}
+
+#[test]
+fn iterations_of_loops_that_become_maps_are_apart() {
+    hold_changes(
+        "LoopToMap",
+        &[
+            // Control flow reads what the body writes.
+            (
+                &[(
+                    "      double.b -> B: B[i]\n    }\n",
+                    "      double.b -> B: B[i]\n    }\n    if large: B[i] > 1.0 {\n      state more {\n        access B\n        tasklet one () -> (o) { o = 1 }\n        one.o -> B: B[i]\n      }\n    }\n",
+                )],
+                Taken(&["map elements", "if large"], &["for elements"]),
+            ),
+            (
+                &[(
+                    "      double.b -> B: B[i]\n    }\n",
+                    "      double.b -> B: B[i]\n    }\n    if large: B[i - 1] > 1.0 {\n      state more {\n        access B\n        tasklet one () -> (o) { o = 1 }\n        one.o -> B: B[i]\n      }\n    }\n",
+                )],
+                Refused("may touch the same element in different iterations"),
+            ),
+            (
+                &[
+                    (
+                        "      double.b -> B: B[i]\n    }\n",
+                        "      double.b -> B: B[i]\n    }\n    if large: B[0] > 1.0 {\n      state more {\n        access B\n        tasklet one () -> (o) { o = 1 }\n        one.o -> B: B[i]\n      }\n    }\n",
+                    ),
+                    ("B: f64[N]", "B: f64[N + 1]"),
+                ],
+                TAKEN,
+            ),
+            // A transient that each iteration writes before it reads it.
+            (
+                &[
+                    ("  array A", "  transient scalar s: f64\n  array A"),
+                    (
+                        "double.b -> B: B[i]",
+                        "access s\n      double.b -> s: s\n      tasklet u (x) -> (y) { y = x + 1 }\n      s -> u.x: s\n      u.y -> B: B[i]",
+                    ),
+                ],
+                Taken(&["map elements"], &["for elements"]),
+            ),
+            (
+                &[
+                    ("  array A", "  scalar s: f64\n  array A"),
+                    (
+                        "double.b -> B: B[i]",
+                        "access s\n      double.b -> s: s\n      tasklet u (x) -> (y) { y = x + 1 }\n      s -> u.x: s\n      u.y -> B: B[i]",
+                    ),
+                ],
+                Refused("`s[]` and `s[]` may touch the same element in different iterations"),
+            ),
+            (
+                &[
+                    ("  array A", "  transient scalar s: f64 lifetime(persistent)\n  array A"),
+                    (
+                        "double.b -> B: B[i]",
+                        "access s\n      double.b -> s: s\n      tasklet u (x) -> (y) { y = x + 1 }\n      s -> u.x: s\n      u.y -> B: B[i]",
+                    ),
+                ],
+                Refused("may touch the same element in different iterations"),
+            ),
+            (
+                &[("B: B[i]", "B: B[0] wcr(replace)")],
+                Refused("may touch the same element in different iterations"),
+            ),
+            (&[("B: B[i]", "B: B[0] wcr(max)")], TAKEN),
         ],
     );
 }

@@ -225,3 +225,69 @@ impl OfSdfg {
         uses && scopes
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sdfg::ir::NodeKind;
+
+    /// Two states that call SDFGs.
+    const TEXT: &str = "sdfg p {
+  array A: f64[1]
+  state first {
+    access A
+    nested f () -> (q) sdfg f {
+      array q: f64[1]
+      state s {
+        access q
+        tasklet t () -> (y) { y = 1 }
+        t.y -> q: q[0]
+      }
+    }
+    f.q -> A: A[0:1]
+  }
+  state second {
+    access A
+    nested g () -> (q) sdfg g {
+      array q: f64[1]
+      state s {
+        access q
+        tasklet t () -> (y) { y = 2 }
+        t.y -> q: q[0]
+      }
+    }
+    g.q -> A: A[0:1]
+  }
+}
+";
+
+    /// Tables of a called SDFG go with its call, with the state of the call, and with no other part.
+    #[test]
+    fn tables_of_called_sdfgs_go_with_the_call() {
+        let program = sdfg::text::parse("p.sdft", TEXT).unwrap_or_else(|errors| panic!("{errors:?}"));
+        let calls: Vec<(StateId, NodeId)> = program
+            .states()
+            .flat_map(|(id, state)| state.nodes().map(move |(node, found)| (id, node, found)))
+            .filter_map(|(id, node, found)| matches!(found.kind, NodeKind::Nested(_)).then_some((id, node)))
+            .collect();
+        let [first, second] = calls[..] else { panic!("{calls:?}") };
+        let left = |part: TouchedPart| {
+            let mut tables = Tables::new();
+            for path in [vec![], vec![first], vec![second]] {
+                let place = ElementPlace { calls: path.clone(), target: Target::Sdfg };
+                tables.uses(&path, place.sdfg(&program).expect("an SDFG"));
+            }
+            tables.follow(&program, [(&[][..], part)]);
+            let own = tables.own.into_inner();
+            [&vec![][..], &[first], &[second]].map(|path: &[_]| own.contains_key(path))
+        };
+        assert_eq!(left(TouchedPart::State(first.0)), [true, false, true]);
+        assert_eq!(left(TouchedPart::State(second.0)), [true, true, false]);
+        assert_eq!(left(TouchedPart::Node(first.0, first.1)), [true, false, true]);
+        let access = program.state(first.0).nodes().map(|(node, _)| node).find(|node| *node != first.1);
+        assert_eq!(left(TouchedPart::Node(first.0, access.expect("a node"))), [true; 3]);
+        let edge = program.state(first.0).edges().next().expect("an edge").0;
+        assert_eq!(left(TouchedPart::Edge(first.0, edge)), [true; 3]);
+        assert_eq!(left(TouchedPart::Other), [true; 3]);
+    }
+}

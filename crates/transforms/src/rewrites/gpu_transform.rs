@@ -373,11 +373,8 @@ fn check_contents(site: &Site<'_>, entry: NodeId) -> Result<(), Refusal> {
     let nodes = contents(&tree, entry);
     let is_own = |id: &ContainerId| {
         let container = site.sdfg.container(*id);
-        let owner = owners.get(id);
-        let is_inside = owner.is_some_and(|(of, scope)| {
-            *of == site.found.state() && (*scope == entry || nodes.contains(scope))
-        });
-        is_inside && container.transient && !container.is_alias() && !container.is_stream()
+        // The map is in no scope, so the one that holds all access nodes of the container is the map or in it.
+        owners.contains_key(id) && container.transient && !container.is_alias() && !container.is_stream()
     };
     for node in &nodes {
         let found = state.node(*node);

@@ -209,8 +209,7 @@ fn kept_node(state: &State, node: NodeId, all: &[NodeId]) -> Option<NodeId> {
     candidates(node, all).into_iter().find(|kept| {
         // Of two that only read, the first one stays, or the one that leads to the other.
         let may_stay = || !has_data(state, *kept) && *kept < node || leads(*kept, node);
-        let is_fitting =
-            *kept != node && scope_around(state, *kept).is_none() && may_stay() && !leads(node, *kept);
+        let is_fitting = scope_around(state, *kept).is_none() && may_stay() && !leads(node, *kept);
         // A copy is made when its source is reached.
         let is_in_time =
             !copies || state.each_in_edge(node).all(|(_, edge)| edge.src == *kept || leads(edge.src, *kept));

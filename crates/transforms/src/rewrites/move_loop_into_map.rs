@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use sdfg::analysis::dependence::{AccessMode, IteratedAccess, Iteration, Iterations, meets};
 use sdfg::edit::{EditError, Editor};
-use sdfg::ir::{BlockKind, Loop, Map, NodeId, NodeKind, RegionId, StateId};
+use sdfg::ir::{BlockKind, Map, NodeId, NodeKind, RegionId, StateId};
 use serde::{Deserialize, Serialize};
 
 use super::{anchored, described, loop_to_map, nested_maps};
@@ -239,8 +239,7 @@ impl Transformation for MoveLoopIntoMap {
             let body = inner.sdfg().blocks().find(|(_, found)| matches!(found.kind, BlockKind::State(_)));
             let Some((body, _)) = body else { return Err(EditError::NoNode(call)) };
             let label = inner.derived_block_label(&label, symbol.as_str());
-            let placeholder = inner.sdfg().body();
-            inner.wrap_in_loop(body, &label, Loop { body: placeholder, ..repeated.clone() })?;
+            inner.wrap_in_loop(body, &label, repeated.clone())?;
             Ok(())
         })?;
         // Bounds of the loop come into the call, and the symbol is set there.

@@ -261,6 +261,23 @@ fn values_that_differ_are_found_one_by_one() {
     assert!(indices.into_iter().all(is_inside), "{symbols:?}");
 }
 
+/// No two of the symbols have one value, and two of the values are those of no recipe: the smallest size of the first recipe is 8.
+#[test]
+fn values_around_the_smallest_size_are_tried() {
+    let reads = ["A[k - 7]", "A[l + 12]", "A[m - 16]", "A[q - 32]"];
+    let state = |(at, read): (usize, &str)| {
+        format!("  state s{at} {{\n    access A\n    access R\n    A -> R: {read} -> R[0]\n  }}\n")
+    };
+    let states: Vec<String> = reads.into_iter().enumerate().map(state).collect();
+    let found = fitting(&format!(
+        "sdfg p {{\n  symbol k: i64\n  symbol l: i64\n  symbol m: i64\n  symbol q: i64\n  array A: f64[1]\n  \
+         array R: f64[1]\n{}}}\n",
+        states.concat()
+    ));
+    let symbols: BTreeMap<&str, i64> = found.before.symbols().collect();
+    assert_eq!(["k", "l", "m", "q"].map(|name| symbols[name]), [7, -12, 16, 32]);
+}
+
 /// One value, then a larger array, and then two more values let the run come further.
 #[test]
 fn runs_that_come_further_with_larger_sizes_are_kept() {
