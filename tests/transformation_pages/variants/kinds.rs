@@ -223,6 +223,7 @@ fn other_buffers_are_not_doubled() {
                 &[("    state s {", "    state before {}\n    state s {")],
                 Refused("has a body of several blocks"),
             ),
+            ("", &[("i = 0:N {", "i = 1:N:2 {")], Taken(&["T[0, 0:8]"], &[])),
             ("", &[("i = 0:N {", "i = 3:2 {"), ("f64[N, 8]", "f64[N + 4, 8]")], Refused("has no iterations")),
             ("", &[("i = 0:N {", "i = 0:N - 3 {")], Taken(&["if "], &[])),
             (
@@ -326,6 +327,119 @@ fn empty_bodies_stay() {
             (
                 &[("    state back {", "    -> end\n    state back {")],
                 Refused("has a body that is no row of states"),
+            ),
+        ],
+    );
+}
+
+/// All elements of the transient, written by one tasklet.
+#[test]
+fn dimensions_that_a_writer_needs_stay() {
+    const MAP: &str = "    map elements [i = 0:N] {
+      tasklet double (a) -> (b) { b = 2.0 * a }
+      elements.A -> double.a: A[i]
+      double.b -> elements.doubled: doubled[i]
+    }
+";
+    const TASKLET: &str = "    tasklet double (a) -> (b) {
+      for i in range(N):
+          b[INDEX] = 2.0 * a[i]
+    }
+";
+    const IN: Change = ("A -> elements.A", "A -> double.a: A[0:N]");
+    hold_changes(
+        "RedundantArray",
+        &[
+            (
+                &[
+                    (MAP, TASKLET),
+                    ("INDEX", "i"),
+                    IN,
+                    ("elements.doubled -> doubled", "double.b -> doubled: doubled[0:N]"),
+                ],
+                Refused("it is not proved that every execution of the state writes all of `doubled`"),
+            ),
+            (
+                &[
+                    (MAP, TASKLET),
+                    ("INDEX", "0, i"),
+                    IN,
+                    ("elements.doubled -> doubled", "double.b -> doubled: doubled[0:1, 0:N]"),
+                    ("doubled: f64[N]", "doubled: f64[1, N]"),
+                    ("B: f64[N]", "B: f64[N, 4]"),
+                    ("doubled -> B", "doubled -> B: doubled[0:1, 0:N] -> B[0:N, 3]"),
+                ],
+                Refused("needs the dimensions of the transient"),
+            ),
+            (
+                &[
+                    (MAP, TASKLET),
+                    ("INDEX", "i, 0"),
+                    IN,
+                    ("elements.doubled -> doubled", "double.b -> doubled: doubled[0:N, 0:1]"),
+                    ("doubled: f64[N]", "doubled: f64[N, 1]"),
+                    ("B: f64[N]", "B: f64[N + 1]"),
+                    ("doubled -> B", "doubled -> B: doubled[0:N, 0:1] -> B[1:N + 1]"),
+                ],
+                Refused("needs the dimensions of the transient"),
+            ),
+        ],
+    );
+}
+
+/// A refusal names the other use, whether it stands before or behind that of the match.
+#[test]
+fn other_uses_are_named() {
+    const LONGER: Change = ("sum: f64[N]", "sum: f64[N + 1]");
+    hold_changes(
+        "MapFusion",
+        &[
+            (
+                &[
+                    LONGER,
+                    (
+                        "    access sum\n",
+                        "    access sum\n    tasklet none () -> (z) { z = 0 }\n    none.z -> sum: sum[N]\n",
+                    ),
+                ],
+                Refused("none.z -> sum"),
+            ),
+            (
+                &[
+                    LONGER,
+                    (
+                        "    add.sum -> sum\n",
+                        "    add.sum -> sum\n    tasklet none () -> (z) { z = 0 }\n    none.z -> sum: sum[N]\n",
+                    ),
+                ],
+                Refused("none.z -> sum"),
+            ),
+        ],
+    );
+    hold_changes(
+        "RedundantReadSlice",
+        &[
+            (
+                &[
+                    ("transient array middle", "view middle"),
+                    ("A -> middle: A[1:N + 1] -> middle[0:N]", "bind A -> middle: A[1:N + 1]"),
+                    (
+                        "    m.B -> B\n  }\n",
+                        "    m.B -> B\n    access again = middle\n    access A_1 = A\n    access B_1 = B\n    order B -> A_1\n    bind A_1 -> again: A[1:N + 1]\n    again -> B_1: middle[0] -> B[0]\n  }\n",
+                    ),
+                ],
+                Refused("`middle` is used elsewhere"),
+            ),
+            (
+                &[
+                    ("transient array middle", "view middle"),
+                    ("A -> middle: A[1:N + 1] -> middle[0:N]", "bind A -> middle: A[1:N + 1]"),
+                    (
+                        "    m.B -> B\n  }\n",
+                        "    m.B -> B\n  }\n  state more {\n    access middle\n    access A\n    access B\n    bind A -> middle: A[1:N + 1]\n    middle -> B: middle[0] -> B[0]\n  }\n",
+                    ),
+                ],
+                Taken(&["A[i + 1]"], &[]),
             ),
         ],
     );

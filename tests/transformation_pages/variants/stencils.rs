@@ -43,6 +43,16 @@ fn loops_are_skewed() {
                 &[("    for cells", "    state between {}\n    for cells")],
                 Refused("has a body that is not one loop"),
             ),
+            (
+                r#"{"factor": 1}"#,
+                &[("      state s {", "      state before {}\n      -> s with (k = 1)\n      state s {")],
+                Refused("goes on with a condition or an assignment"),
+            ),
+            (
+                r#"{"factor": 1}"#,
+                &[("      state s {", "      state before {}\n      -> s if N > 3\n      state s {")],
+                Refused("goes on with a condition or an assignment"),
+            ),
         ],
     );
 }

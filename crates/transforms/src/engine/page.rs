@@ -146,7 +146,7 @@ fn flush(paragraph: &mut String, out: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Page, Section, indented, sections};
+    use super::{Page, Section, WIDTH, indented, sections};
     use crate::Transformation;
     use crate::rewrites::{LiftToLibrary, MapFusion, MapTiling, StateFusion, StripMining};
 
@@ -187,6 +187,17 @@ mod tests {
         let titles: Vec<_> = found.iter().map(|section| section.title.as_str()).collect();
         assert_eq!(titles, ["", "Before", "After"]);
         assert_eq!(found[1].text, "```sdft\n# a comment\n```");
+    }
+
+    /// A line of all columns is not divided, and one of a column more is.
+    #[test]
+    fn lines_have_the_width() {
+        let word = |length: usize| "x".repeat(length);
+        let full = indented(&format!("{} {}", word(10), word(WIDTH - 13)));
+        assert_eq!(full, format!("  {} {}\n", word(10), word(WIDTH - 13)));
+        assert_eq!(full.trim_end().chars().count(), WIDTH);
+        let more = indented(&format!("{} {}", word(10), word(WIDTH - 12)));
+        assert_eq!(more, format!("  {}\n  {}\n", word(10), word(WIDTH - 12)));
     }
 
     #[test]

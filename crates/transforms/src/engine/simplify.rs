@@ -139,3 +139,76 @@ impl Series<'_> {
         is_kept
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{Metadata, Refusal, Site};
+    use crate::pattern::{NodeClass, Pattern};
+    use sdfg::edit::EditError;
+    use sdfg::ir::{ContainerKind, Lifetime};
+
+    /// Makes a transient persistent; one of the name `bad` becomes a scalar, although its memlets name elements.
+    #[derive(Debug)]
+    struct Persistent;
+
+    impl Transformation for Persistent {
+        fn metadata(&self) -> &'static Metadata {
+            crate::rewrites::MapTiling::default().metadata()
+        }
+
+        fn parameters(&self) -> serde_json::Value {
+            serde_json::Value::Null
+        }
+
+        fn pattern(&self) -> Pattern {
+            Pattern::path([("data", NodeClass::Access)])
+        }
+
+        fn check(&self, site: &Site<'_>) -> Result<Evidence, Refusal> {
+            let id = site.state().node(site.found.node(0)).kind.container();
+            let container = id.map(|id| site.sdfg.container(id));
+            match container.filter(|found| found.transient && found.lifetime != Lifetime::Persistent) {
+                Some(_) => Ok(Evidence::of_structure()),
+                None => Err(Refusal::structure(site.label(0), "is persistent, or no transient")),
+            }
+        }
+
+        fn apply(&self, editor: &mut Editor<'_>, found: &Match) -> Result<(), EditError> {
+            let (state, node) = (found.state(), found.node(0));
+            let id = editor.state(state)?.node(node).kind.container().ok_or(EditError::NoNode(node))?;
+            editor.change_container(id, |container| {
+                container.lifetime = Lifetime::Persistent;
+                if container.name == "bad" {
+                    container.kind = ContainerKind::Scalar;
+                }
+            })
+        }
+    }
+
+    /// An application that the editor takes back does not count, and takes no other one with it.
+    #[test]
+    fn applications_beside_one_that_is_wrong_count() {
+        let names = ["bad", "one", "two", "three"];
+        let declared: Vec<String> =
+            names.iter().map(|name| format!("  transient array {name}: f64[2]\n")).collect();
+        let copy = |name: &&str| format!("    access {name}\n    A -> {name}: A[0:2] -> {name}[0:2]\n");
+        let copies: Vec<String> = names.iter().map(copy).collect();
+        let text = format!(
+            "sdfg p {{\n  array A: f64[2]\n{}  state s {{\n    access A\n{}  }}\n}}\n",
+            declared.concat(),
+            copies.concat()
+        );
+        let before = sdfg::text::parse("p.sdft", &text).unwrap_or_else(|errors| panic!("{errors:?}"));
+        for (fuel, expected) in [(None, 3), (Some(2), 2), (Some(0), 0)] {
+            let mut program = before.clone();
+            let tallies = fixed_point(&mut program, &[Box::new(Persistent)], fuel);
+            let persistent = |name: &&&str| {
+                let id = program.find_container(name).expect("a container");
+                program.container(id).lifetime == Lifetime::Persistent
+            };
+            assert_eq!(tallies[0].applications, expected);
+            assert_eq!(names.iter().filter(persistent).count(), expected);
+        }
+    }
+}

@@ -220,3 +220,30 @@ fn kept_node(state: &State, node: NodeId, all: &[NodeId]) -> Option<NodeId> {
         is_fitting && is_in_time && is_settled
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The first four nodes, six before and five behind.
+    #[test]
+    fn candidates_are_near_or_first() {
+        let copies: Vec<String> = (0..30).map(|at| format!("    access A_{at} = A\n")).collect();
+        let text = format!("sdfg p {{\n  array A: f64[1]\n  state s {{\n{}  }}\n}}\n", copies.concat());
+        let program = sdfg::text::parse("p.sdft", &text).unwrap_or_else(|errors| panic!("{errors:?}"));
+        let (_, state) = program.states().next().expect("a state");
+        let mut all: Vec<NodeId> = state.nodes().map(|(node, _)| node).collect();
+        all.sort_unstable();
+        let found = |at: usize| {
+            let found = candidates(all[at], &all);
+            found
+                .iter()
+                .map(|node| all.iter().position(|own| own == node).expect("a node"))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(found(20), [0, 1, 2, 3, 14, 15, 16, 17, 18, 19, 21, 22, 23, 24, 25]);
+        assert_eq!(found(2), [0, 1, 3, 4, 5, 6, 7]);
+        assert_eq!(found(29), [0, 1, 2, 3, 23, 24, 25, 26, 27, 28]);
+        assert_eq!(candidates(all[1], &all[..3]), [all[0], all[2]]);
+    }
+}

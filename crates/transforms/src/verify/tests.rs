@@ -278,6 +278,62 @@ fn values_around_the_smallest_size_are_tried() {
     assert_eq!(["k", "l", "m", "q"].map(|name| symbols[name]), [7, -12, 16, 32]);
 }
 
+/// A size that grew for one access gets a value of its own for another one.
+#[test]
+fn sizes_that_grew_may_change_again() {
+    let reads = ["A[k - 100]", "A[l + 12]", "E[20]", "A[N - 100]"];
+    let state = |(at, read): (usize, &str)| {
+        let array = &read[..1];
+        format!(
+            "  state s{at} {{\n    access {array}\n    access R\n    {array} -> R: {read} -> R[0]\n  }}\n"
+        )
+    };
+    let states: Vec<String> = reads.into_iter().enumerate().map(state).collect();
+    let found = fitting(&format!(
+        "sdfg p {{\n  symbol N: i64\n  symbol k: i64\n  symbol l: i64\n  array A: f64[1]\n  array E: f64[N]\n  \
+         array R: f64[1]\n{}}}\n",
+        states.concat()
+    ));
+    let symbols: BTreeMap<&str, i64> = found.before.symbols().collect();
+    assert_eq!(["N", "k", "l"].map(|name| symbols[name]), [100, 100, -12]);
+}
+
+/// Each round finds one of many values, the last one first: the search gives up after some thousand runs.
+#[test]
+fn a_search_that_takes_too_many_runs_ends() {
+    let search = |count: usize| {
+        let symbols: Vec<String> = (0..count).map(|at| format!("  symbol v{at}: i64\n")).collect();
+        let state = |at: usize| {
+            format!("  state s{at} {{\n    access A\n    access R\n    A -> R: A[v{at} - 7] -> R[0]\n  }}\n")
+        };
+        let states: Vec<String> = (0..count).rev().map(state).collect();
+        let text = format!(
+            "sdfg p {{\n{}  array A: f64[1]\n  array R: f64[1]\n{}}}\n",
+            symbols.concat(),
+            states.concat()
+        );
+        searched(&text, &[])
+    };
+    assert!(search(10).is_ok());
+    assert!(search(40).is_err());
+}
+
+/// Sixty traps that no size or index avoids are enough.
+#[test]
+fn a_search_ends_after_many_traps_of_other_kinds() {
+    let search = |k: i64, n: i64| {
+        let text = format!(
+            "sdfg p {{\n  symbol k: i64\n  scalar n: i64\n  array A: i64[1]\n  transient scalar T: i64\n  \
+             if right: k == {k} and n == {n} {{\n    state set {{\n      access T\n      \
+             tasklet t () -> (o) {{ o = 1 }}\n      t.o -> T: T\n    }}\n  }}\n  state read {{\n    access T\n    \
+             access A\n    T -> A: T -> A[0]\n  }}\n}}\n"
+        );
+        searched(&text, &[])
+    };
+    assert!(search(0, 0).is_ok());
+    assert!(search(100, 100).is_err());
+}
+
 /// One value, then a larger array, and then two more values let the run come further.
 #[test]
 fn runs_that_come_further_with_larger_sizes_are_kept() {
