@@ -15,6 +15,10 @@ use sdfg_library::transformations;
 use sdfg_transforms::rewrites::LocalStorage;
 use sdfg_transforms::{Tables, Transformation, matches_with, simplify};
 
+/// The allocator of the `sdfg` command, but for large pieces, of which there are few.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 type Error = Box<dyn std::error::Error>;
 
 fn main() -> Result<(), Error> {

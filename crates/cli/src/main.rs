@@ -2,6 +2,7 @@
 //!
 //! Each subcommand has one file. Shared parts are in files of their own.
 
+mod allocator;
 mod blas;
 mod cache;
 mod chain;
@@ -33,6 +34,10 @@ use clap::{Parser, Subcommand};
 
 use failure::Failure;
 use terminal::{ColorChoice, Terminal};
+
+/// Graphs are many small pieces of memory. Libraries leave the choice of an allocator to the command.
+#[global_allocator]
+static ALLOCATOR: allocator::Allocator = allocator::Allocator;
 
 /// Checks, interprets, compiles and runs stateful dataflow multigraphs (SDFGs).
 #[derive(Parser)]

@@ -7,6 +7,7 @@ pub use crate::analysis::memlet_path::{inner_segments, outer_segments};
 pub use crate::analysis::symbols::defined::loop_symbol;
 pub use crate::analysis::symbols::free::free_symbols_inside;
 pub use crate::ir::labels::fresh;
+pub use crate::ir::multigraph::EdgePlace;
 pub use crate::ir::undo::{Part, UndoSdfg, UndoState};
 pub use crate::path::similar::{did_you_mean, nearest};
 pub use crate::propagate::scope::Scope;

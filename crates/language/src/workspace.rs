@@ -2,4 +2,4 @@
 //! any version.
 
 pub use crate::subset::image::Eliminations;
-pub use crate::symbolic::proof_cache::{CacheMap, with_proof_cache};
+pub use crate::symbolic::proof_cache::CacheMap;

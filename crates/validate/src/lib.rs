@@ -75,7 +75,7 @@ use scope_context::{ScopeContext, ScopeContexts};
 use sdfg_graph::analysis::Device;
 use sdfg_graph::diagnostic::{Diagnostic, ElementPath, Style, render, render_built};
 use sdfg_graph::ir::{NodeKind, Sdfg};
-use sdfg_language::workspace::with_proof_cache;
+use sdfg_language::symbolic::with_proof_cache;
 use site::{Findings, Program};
 use streams::Streams;
 use symbols::SymbolTable;

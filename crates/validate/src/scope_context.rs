@@ -9,7 +9,7 @@ use sdfg_graph::analysis::symbols::UNDECLARED_SYMBOL;
 use sdfg_graph::diagnostic::{Code, Diagnostic};
 use sdfg_graph::ir::{BlockId, NodeId, NodeKind, Sdfg, StateId};
 use sdfg_graph::workspace::did_you_mean;
-use sdfg_language::dtype::{ScalarKind, ScalarType};
+use sdfg_language::dtype::ScalarType;
 use sdfg_language::subset::{Range, Subset};
 use sdfg_language::symbolic::{Assumptions, EvalError, Expr, Symbol, Truth};
 
@@ -55,18 +55,9 @@ impl ScopeContext {
     /// Facts outside of scopes: symbols in shapes of arguments are non-negative, and so are those of unsigned
     /// types; nothing is known about others. A symbol that control flow assigns may have any value later.
     pub(super) fn outermost(program: &Program<'_>, defined: PersistentSet) -> Self {
-        let sdfg = program.sdfg;
-        let mut assumptions = Assumptions::new();
-        let in_shapes = sdfg.arguments().flat_map(|(_, container)| container.size_symbols());
-        let unsigned = sdfg.symbols().filter(|(_, ty)| ty.kind() == ScalarKind::Unsigned);
-        for symbol in in_shapes.chain(unsigned.map(|(symbol, _)| symbol.clone())) {
-            if !program.assigned.contains(&symbol) {
-                assumptions.nonnegative(symbol);
-            }
-        }
         ScopeContext {
             defined,
-            assumptions,
+            assumptions: program.outermost_facts().clone(),
             parameters: Vec::new(),
             loops: Vec::new(),
             never_runs: program.call.as_ref().is_some_and(|call| !call.is_made),

@@ -17,7 +17,8 @@ use sdfg_graph::ir::{
     BlockId, BlockKind, Container, ContainerId, EdgeId, NestedSdfg, NodeId, RegionId, Sdfg, SourceLoc, State,
     StateId, Transition, TransitionId,
 };
-use sdfg_language::symbolic::Symbol;
+use sdfg_language::dtype::ScalarKind;
+use sdfg_language::symbolic::{Assumptions, Symbol};
 use sdfg_language::tasklet::Direction;
 
 use super::calls::Call;
@@ -88,6 +89,8 @@ pub(super) struct Program<'a> {
     aliases: OnceCell<BTreeMap<ContainerId, BTreeSet<ContainerId>>>,
     owning_scopes: OnceCell<BTreeMap<ContainerId, (StateId, NodeId)>>,
     bindings: OnceCell<BTreeMap<ContainerId, Vec<(StateId, EdgeId)>>>,
+    /// Facts about symbols outside of loops and scopes.
+    outermost: OnceCell<Assumptions>,
 }
 
 impl<'a> Program<'a> {
@@ -129,7 +132,23 @@ impl<'a> Program<'a> {
             aliases,
             owning_scopes,
             bindings,
+            outermost: OnceCell::new(),
         }
+    }
+
+    /// Facts outside of loops and scopes: symbols in shapes of arguments are non-negative, and so are those of unsigned types.
+    pub(super) fn outermost_facts(&self) -> &Assumptions {
+        self.outermost.get_or_init(|| {
+            let mut assumptions = Assumptions::new();
+            let in_shapes = self.sdfg.arguments().flat_map(|(_, container)| container.size_symbols());
+            let unsigned = self.sdfg.symbols().filter(|(_, ty)| ty.kind() == ScalarKind::Unsigned);
+            for symbol in in_shapes.chain(unsigned.map(|(symbol, _)| symbol.clone())) {
+                if !self.assigned.contains(&symbol) {
+                    assumptions.nonnegative(symbol);
+                }
+            }
+            assumptions
+        })
     }
 
     /// The SDFG that a nested node calls, and that `device` runs.

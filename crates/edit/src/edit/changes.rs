@@ -240,7 +240,7 @@ fn note<'l>(program: &Sdfg, entry: &'l Entry, found: &mut Elements<'l>) {
             found.of(entry, Target::Node(*state, *id), false).is_changed = true;
         }
         Undo::EdgeAdded(state, id) => found.of(entry, Target::Edge(*state, *id), true).is_changed = true,
-        Undo::EdgeRemoved(state, id, edge) | Undo::EdgeWas(state, id, edge) => {
+        Undo::EdgeRemoved(state, id, edge, _) | Undo::EdgeWas(state, id, edge, _) => {
             let found = found.of(entry, Target::Edge(*state, *id), false);
             found.is_changed = true;
             found.edge.get_or_insert(edge);

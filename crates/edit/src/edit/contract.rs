@@ -1,6 +1,6 @@
 //! The contract of every series of edits for the places that it touched, checked at its end.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use sdfg_graph::ir::{EdgeId, NodeId, Sdfg, State, StateId};
 use sdfg_graph::workspace::Part;
@@ -13,8 +13,9 @@ use super::{EditError, edge, limits};
 #[derive(Debug, Default)]
 struct Touched {
     is_whole: bool,
-    nodes: BTreeSet<NodeId>,
-    edges: BTreeSet<EdgeId>,
+    /// In any order, and some more than once.
+    nodes: Vec<NodeId>,
+    edges: Vec<EdgeId>,
 }
 
 /// Checks everything that the series touched.
@@ -41,8 +42,8 @@ fn touched(editor: &Editor<'_>) -> BTreeMap<(Path, StateId), Touched> {
             Undo::NodeRemoved(..) | Undo::DerivedWas(..) => continue,
             Undo::NodeAdded(state, id) | Undo::NodeWas(state, id, _) => (*state, Some(*id), None, None),
             Undo::EdgeAdded(state, id) => (*state, None, Some(*id), None),
-            Undo::EdgeRemoved(state, _, edge) => (*state, None, None, Some(edge)),
-            Undo::EdgeWas(state, id, edge) => (*state, None, Some(*id), Some(edge)),
+            Undo::EdgeRemoved(state, _, edge, _) => (*state, None, None, Some(edge)),
+            Undo::EdgeWas(state, id, edge, _) => (*state, None, Some(*id), Some(edge)),
         };
         let touched = all.entry((entry.path.clone(), state)).or_default();
         touched.nodes.extend(node);
@@ -59,14 +60,19 @@ fn verify_state(editor: &mut Editor<'_>, id: StateId, mut touched: Touched) -> R
         touched.edges = graph.edges().map(|(edge, _)| edge).collect();
         touched.nodes = graph.nodes().map(|(node, _)| node).collect();
     }
+    sort(&mut touched.edges);
+    sort(&mut touched.nodes);
     touched.edges.retain(|edge| graph.get_edge(*edge).is_some());
     for node in &touched.nodes {
         if graph.get_node(*node).is_some_and(|node| node.kind.is_code()) {
-            touched.edges.extend(graph.in_edges(*node).into_iter().chain(graph.out_edges(*node)));
+            let edges = graph.each_in_edge(*node).chain(graph.each_out_edge(*node));
+            touched.edges.extend(edges.map(|(edge, _)| edge));
         }
     }
+    sort(&mut touched.edges);
     let ends = |edge: &EdgeId| [graph.edge(*edge).src, graph.edge(*edge).dst];
-    touched.nodes.extend(touched.edges.iter().flat_map(ends).collect::<Vec<_>>());
+    touched.nodes.extend(touched.edges.iter().flat_map(ends));
+    sort(&mut touched.nodes);
     touched.nodes.retain(|node| graph.get_node(*node).is_some());
     for edge in &touched.edges {
         verify_edge(editor.sdfg(), graph, *edge)?;
@@ -78,6 +84,11 @@ fn verify_state(editor: &mut Editor<'_>, id: StateId, mut touched: Touched) -> R
         verify_scope(editor, id, edge)?;
     }
     Ok(())
+}
+
+fn sort<T: Ord>(ids: &mut Vec<T>) {
+    ids.sort_unstable();
+    ids.dedup();
 }
 
 /// An edge ends at connectors that are there, and its memlet names containers that are.

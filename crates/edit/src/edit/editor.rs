@@ -7,7 +7,7 @@ use sdfg_graph::diagnostic::Severity;
 use sdfg_graph::ir::draft::{DraftSdfg, DraftState};
 use sdfg_graph::ir::{Memlet, NodeId, NodeKind, Revision, Sdfg, State, StateId};
 use sdfg_graph::workspace::{Part, Sizes, UndoSdfg, UndoState};
-use sdfg_language::workspace::with_proof_cache;
+use sdfg_language::symbolic::with_proof_cache;
 
 use super::index::Index;
 use super::journal::{Entry, Path, Undo};
@@ -408,16 +408,16 @@ impl<'p> Editor<'p> {
                 self.unindex_edge(state, id);
                 self.sdfg_mut().state_mut(state).take_back_edge(id);
             }
-            Undo::EdgeRemoved(state, id, edge) => {
+            Undo::EdgeRemoved(state, id, edge, place) => {
                 let (src, dst) = (edge.src, edge.dst);
                 self.if_indexed(state, |graph, index| {
                     index.connect(graph, src, dst);
                 });
-                self.sdfg_mut().state_mut(state).restore_edge(id, *edge);
+                self.sdfg_mut().state_mut(state).restore_edge(id, *edge, place);
                 self.if_indexed(state, |_, index| index.edge_added(id, dst));
                 self.mark(state, id);
             }
-            Undo::EdgeWas(state, id, edge) => {
+            Undo::EdgeWas(state, id, edge, place) => {
                 let (src, dst) = (edge.src, edge.dst);
                 self.mark(state, id);
                 self.unindex_edge(state, id);
@@ -426,7 +426,7 @@ impl<'p> Editor<'p> {
                 self.if_indexed(state, |graph, index| {
                     index.connect(graph, src, dst);
                 });
-                self.sdfg_mut().state_mut(state).restore_edge(id, *edge);
+                self.sdfg_mut().state_mut(state).restore_edge(id, *edge, place);
                 self.if_indexed(state, |_, index| index.edge_added(id, dst));
                 self.mark(state, id);
             }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sdfg_graph::ir::{Edge, EdgeId, Memlet, Node, NodeId, StateId};
-use sdfg_graph::workspace::Part;
+use sdfg_graph::workspace::{EdgePlace, Part};
 
 /// Calls from the program inwards: the state and the node of each nested SDFG.
 pub(super) type Path = Arc<[(StateId, NodeId)]>;
@@ -21,10 +21,10 @@ pub(super) enum Undo {
     NodeWas(StateId, NodeId, Box<Node>),
     /// An edge was added.
     EdgeAdded(StateId, EdgeId),
-    /// An edge was removed.
-    EdgeRemoved(StateId, EdgeId, Box<Edge>),
+    /// An edge was removed from its place among others.
+    EdgeRemoved(StateId, EdgeId, Box<Edge>, Option<EdgePlace>),
     /// An edge has other ends or another memlet.
-    EdgeWas(StateId, EdgeId, Box<Edge>),
+    EdgeWas(StateId, EdgeId, Box<Edge>, Option<EdgePlace>),
     /// Propagation derived another memlet.
     DerivedWas(StateId, EdgeId, Box<Memlet>),
 }

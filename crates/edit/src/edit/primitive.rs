@@ -126,9 +126,10 @@ impl Editor<'_> {
     pub(super) fn take_edge(&mut self, state: StateId, id: EdgeId) -> Option<Edge> {
         self.graph(state).get_edge(id)?;
         self.unindex_edge(state, id);
+        let place = self.graph(state).place(id);
         let edge = self.sdfg_mut().state_mut(state).remove_edge(id)?;
         self.mark_edge(state, &edge);
-        self.changed(Undo::EdgeRemoved(state, id, Box::new(edge.clone())));
+        self.changed(Undo::EdgeRemoved(state, id, Box::new(edge.clone()), place));
         Some(edge)
     }
 
@@ -141,13 +142,14 @@ impl Editor<'_> {
         dst: End,
     ) -> Result<(), EditError> {
         let before = self.graph(state).edge(id).clone();
+        let place = self.graph(state).place(id);
         if (before.src, before.dst) != (src.0, dst.0) {
             // The edge itself is in the way of no other end that it gets.
             self.unindex_edge(state, id);
             let stays = self.sdfg_mut().state_mut(state).remove_edge(id);
             let room = self.make_room(state, src.0, dst.0);
             if let Some(edge) = stays {
-                self.sdfg_mut().state_mut(state).restore_edge(id, edge);
+                self.sdfg_mut().state_mut(state).restore_edge(id, edge, place);
             }
             if let Err(refusal) = room {
                 self.if_indexed(state, |_, index| index.edge_added(id, before.dst));
@@ -156,7 +158,8 @@ impl Editor<'_> {
         }
         self.mark_edge(state, &before);
         let to = dst.0;
-        self.change(Undo::EdgeWas(state, id, Box::new(before))).state_mut(state).move_edge(id, src, dst);
+        let was = Undo::EdgeWas(state, id, Box::new(before), place);
+        self.change(was).state_mut(state).move_edge(id, src, dst);
         self.if_indexed(state, |_, index| index.edge_added(id, to));
         let now = self.graph(state).edge(id).clone();
         self.mark_edge(state, &now);
@@ -168,7 +171,8 @@ impl Editor<'_> {
         let before = self.graph(state).edge(id).clone();
         self.mark_edge(state, &before);
         self.note_names_of(&memlet);
-        *self.change(Undo::EdgeWas(state, id, Box::new(before))).state_mut(state).memlet_mut(id) = memlet;
+        let was = Undo::EdgeWas(state, id, Box::new(before), self.graph(state).place(id));
+        *self.change(was).state_mut(state).memlet_mut(id) = memlet;
     }
 
     /// Changes the memlet of an edge by a function of it.

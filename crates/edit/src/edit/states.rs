@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sdfg_graph::analysis::AccessSets;
 use sdfg_graph::analysis::accesses::alias_targets;
 use sdfg_graph::ir::draft::DraftState;
+use sdfg_graph::ir::ids::Id;
 use sdfg_graph::ir::{
     Block, BlockId, BlockKind, ContainerId, ContainerKind, Edge, Flow, Lifetime, Loop, NodeId, NodeKind,
     RegionId, Sdfg, State, StateId, Transition,
@@ -367,11 +367,12 @@ fn dependent(sdfg: &Sdfg, first: &State, second: &State) -> Vec<(NodeId, NodeId)
     let aliases = all_targets(sdfg);
     let (before, after) = (parts(first, &aliases), parts(second, &aliases));
     let mut pairs = Vec::new();
-    for (nodes, sets) in &before {
-        for (others, _) in after.iter().filter(|(_, other)| sets.conflicts_with(other)) {
-            for last in nodes.iter().filter(|id| first.out_edges(**id).is_empty()) {
-                let firsts = others.iter().filter(|id| second.in_edges(**id).is_empty());
-                pairs.extend(firsts.map(|id| (*last, *id)));
+    for part in &before {
+        let is_last = |id: &&NodeId| first.each_out_edge(**id).next().is_none();
+        for other in after.iter().filter(|other| part.conflicts_with(other)) {
+            let is_first = |id: &&NodeId| second.each_in_edge(**id).next().is_none();
+            for last in part.nodes.iter().filter(is_last) {
+                pairs.extend(other.nodes.iter().filter(is_first).map(|id| (*last, *id)));
             }
         }
     }
@@ -392,48 +393,78 @@ fn all_targets(sdfg: &Sdfg) -> BTreeMap<ContainerId, BTreeSet<ContainerId>> {
     direct.keys().map(|alias| (*alias, reached(alias))).collect()
 }
 
-/// The parts of a state that no edge joins, with what each accesses; what is accessed through an alias counts for what it
-/// may name.
-fn parts(
-    state: &State,
-    aliases: &BTreeMap<ContainerId, BTreeSet<ContainerId>>,
-) -> Vec<(BTreeSet<NodeId>, AccessSets)> {
-    let mut left: BTreeSet<NodeId> = state.nodes().map(|(id, _)| id).collect();
-    let mut found = Vec::new();
-    while let Some(start) = left.pop_first() {
-        let mut part = BTreeSet::from([start]);
-        let mut waiting = vec![start];
-        while let Some(id) = waiting.pop() {
-            for edge in state.in_edges(id).into_iter().chain(state.out_edges(id)) {
-                let edge = state.edge(edge);
-                waiting.extend([edge.src, edge.dst].into_iter().filter(|end| part.insert(*end)));
-            }
-        }
-        for id in &part {
-            left.remove(id);
-        }
-        let mut sets = AccessSets::default();
-        for id in &part {
-            let own = AccessSets::of_node(state, *id);
-            sets.reads.extend(own.reads);
-            sets.writes.extend(own.writes);
-            // Popping takes an element away, and binding changes what a name means.
-            for edge in state.in_edges(*id).into_iter().chain(state.out_edges(*id)) {
-                let edge = state.edge(edge);
-                let queues = edge.memlet.accesses().filter(|access| access.is_queue());
-                sets.writes.extend(queues.map(|access| access.container));
-                if let Flow::Bind(_) = edge.memlet.flow {
-                    let ends = [edge.src, edge.dst].map(|end| state.node(end).kind.container());
-                    sets.writes.extend(ends.into_iter().flatten().filter(|id| aliases.contains_key(id)));
+/// A part of a state that no edge joins with others.
+struct StatePart {
+    nodes: Vec<NodeId>,
+    /// What it accesses, sorted; what is accessed through an alias counts for what that may name.
+    reads: Vec<ContainerId>,
+    writes: Vec<ContainerId>,
+}
+
+impl StatePart {
+    /// Whether both access a container that at least one of them writes.
+    fn conflicts_with(&self, other: &StatePart) -> bool {
+        let meet = |own: &[ContainerId], others: &[ContainerId]| {
+            let (few, many) = if own.len() < others.len() { (own, others) } else { (others, own) };
+            few.iter().any(|id| many.binary_search(id).is_ok())
+        };
+        meet(&self.writes, &other.writes)
+            || meet(&self.writes, &other.reads)
+            || meet(&self.reads, &other.writes)
+    }
+}
+
+/// The parts of a state, in the order of their first nodes. A state that many others are merged into has many nodes, so this
+/// makes no set for each of them.
+fn parts(state: &State, aliases: &BTreeMap<ContainerId, BTreeSet<ContainerId>>) -> Vec<StatePart> {
+    let mut part_of = vec![usize::MAX; state.nodes_created()];
+    let mut found: Vec<StatePart> = Vec::new();
+    let mut waiting = Vec::new();
+    for (start, _) in state.nodes() {
+        if part_of[start.index()] == usize::MAX {
+            part_of[start.index()] = found.len();
+            waiting.push(start);
+            while let Some(id) = waiting.pop() {
+                let next = state.each_in_edge(id).map(|(_, edge)| edge.src);
+                for end in next.chain(state.each_out_edge(id).map(|(_, edge)| edge.dst)) {
+                    if part_of[end.index()] == usize::MAX {
+                        part_of[end.index()] = found.len();
+                        waiting.push(end);
+                    }
                 }
             }
+            found.push(StatePart { nodes: Vec::new(), reads: Vec::new(), writes: Vec::new() });
         }
-        for set in [&mut sets.reads, &mut sets.writes] {
+        found[part_of[start.index()]].nodes.push(start);
+    }
+    for (_, edge) in state.edges() {
+        let part = &mut found[part_of[edge.src.index()]];
+        let memlet = &edge.memlet;
+        part.reads.extend(memlet.read_access().map(|access| access.container));
+        if let Some(access) = memlet.write_access() {
+            part.writes.push(access.container);
+            part.reads.extend(memlet.resolution().map(|_| access.container));
+        }
+        // Popping takes an element away, and binding changes what a name means.
+        let queues = memlet.accesses().filter(|access| access.is_queue());
+        part.writes.extend(queues.map(|access| access.container));
+        if let Flow::Bind(_) = memlet.flow {
+            let ends = [edge.src, edge.dst].map(|end| state.node(end).kind.container());
+            part.writes.extend(ends.into_iter().flatten().filter(|id| aliases.contains_key(id)));
+        }
+    }
+    for part in &mut found {
+        for set in [&mut part.reads, &mut part.writes] {
+            set.sort_unstable();
+            set.dedup();
             let named: Vec<ContainerId> =
                 set.iter().filter_map(|id| aliases.get(id)).flatten().copied().collect();
-            set.extend(named);
+            if !named.is_empty() {
+                set.extend(named);
+                set.sort_unstable();
+                set.dedup();
+            }
         }
-        found.push((part, sets));
     }
     found
 }

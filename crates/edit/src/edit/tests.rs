@@ -358,6 +358,28 @@ fn edits_are_made_together_or_not_at_all() {
     assert_eq!(program.text(), before);
 }
 
+/// What a program means does not depend on the order in which a node lists its edges, but what is reported first does.
+#[test]
+fn what_is_taken_back_leaves_edges_in_their_order() {
+    let mut program = Program::new(STENCIL);
+    let (state, m, t) = (program.state, program.node("m"), program.node("t"));
+    let order = |program: &Program| -> Vec<EdgeId> {
+        let graph = program.sdfg.state(state);
+        graph
+            .nodes()
+            .flat_map(|(id, _)| graph.each_in_edge(id).chain(graph.each_out_edge(id)).map(|(edge, _)| edge))
+            .collect()
+    };
+    let (before, text) = (order(&program), program.text());
+    let (left, right) = (program.edge("m.OUT_A", "t.l"), program.edge("m.OUT_A", "t.r"));
+    let mut editor = Editor::of_draft(&mut program.sdfg);
+    editor.redirect_destination(state, right, t, Some("l")).unwrap();
+    editor.remove_edge(state, left).unwrap();
+    editor.remove_node(state, m).unwrap();
+    drop(editor);
+    assert_eq!((order(&program), program.text()), (before, text));
+}
+
 #[test]
 fn a_local_copy_counts_from_its_first_element() {
     let mut program = Program::new(STENCIL);

@@ -50,8 +50,8 @@ fn touched(undo: &Undo) -> TouchedPart {
             TouchedPart::Node(*state, *id)
         }
         Undo::EdgeAdded(state, id)
-        | Undo::EdgeRemoved(state, id, _)
-        | Undo::EdgeWas(state, id, _)
+        | Undo::EdgeRemoved(state, id, ..)
+        | Undo::EdgeWas(state, id, ..)
         | Undo::DerivedWas(state, id, _) => TouchedPart::Edge(*state, *id),
         Undo::Part(part) => match &**part {
             Part::State(id, _) => TouchedPart::State(*id),

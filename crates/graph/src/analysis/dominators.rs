@@ -18,6 +18,9 @@ use crate::ir::BlockId;
 pub struct DominatorTree {
     /// For each block that has dominators, itself included: the nearest other one.
     immediate: BTreeMap<BlockId, Option<BlockId>>,
+    /// The first and last position of each block and those below it, in an order in which they follow each other: one look
+    /// tells whether a block is above another one, whatever the length of the way between them.
+    spans: BTreeMap<BlockId, (usize, usize)>,
 }
 
 impl DominatorTree {
@@ -56,11 +59,36 @@ impl DominatorTree {
         flow: &DiGraph<Option<BlockId>, ()>,
         root: Option<NodeIndex>,
     ) -> Self {
-        let Some(root) = root else { return DominatorTree { immediate: BTreeMap::new() } };
+        let Some(root) = root else { return Self::of_immediate(BTreeMap::new()) };
         let tree = simple_fast(flow, root);
         let reached = nodes.iter().filter(|(_, node)| tree.dominators(**node).is_some());
         let nearest = |node: NodeIndex| tree.immediate_dominator(node).and_then(|above| flow[above]);
-        DominatorTree { immediate: reached.map(|(block, node)| (*block, nearest(*node))).collect() }
+        Self::of_immediate(reached.map(|(block, node)| (*block, nearest(*node))).collect())
+    }
+
+    fn of_immediate(immediate: BTreeMap<BlockId, Option<BlockId>>) -> Self {
+        let mut children: BTreeMap<Option<BlockId>, Vec<BlockId>> = BTreeMap::new();
+        for (block, above) in &immediate {
+            children.entry(*above).or_default().push(*block);
+        }
+        let mut spans: BTreeMap<BlockId, (usize, usize)> = BTreeMap::new();
+        let mut position = 0;
+        // A block is met before those below it, and again after them.
+        let mut waiting = children.remove(&None).unwrap_or_default();
+        while let Some(block) = waiting.pop() {
+            match spans.get_mut(&block) {
+                Some((_, last)) => *last = position - 1,
+                None => {
+                    spans.insert(block, (position, position));
+                    position += 1;
+                    if let Some(below) = children.remove(&Some(block)) {
+                        waiting.push(block);
+                        waiting.extend(below);
+                    }
+                }
+            }
+        }
+        DominatorTree { immediate, spans }
     }
 
     /// Whether the block has dominators: for dominators whether the start reaches it, for post-dominators whether an
@@ -83,7 +111,10 @@ impl DominatorTree {
     /// Whether every way to `block` (for post-dominators: from it) passes `dominator`. Every block dominates itself; a
     /// block that the tree does not hold is dominated by none.
     pub fn dominates(&self, dominator: BlockId, block: BlockId) -> bool {
-        self.of(block).any(|above| above == dominator)
+        match (self.spans.get(&dominator), self.spans.get(&block)) {
+            (Some(above), Some(below)) => above.0 <= below.0 && below.1 <= above.1,
+            (Some(_) | None, Some(_) | None) => false,
+        }
     }
 
     /// The nearest block that dominates both.

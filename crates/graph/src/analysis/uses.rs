@@ -31,7 +31,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::accesses::{block_expressions, containers_in};
 use crate::ir::ids::Id;
-use crate::ir::{BlockId, Consume, ContainerId, EdgeId, NodeId, NodeKind, Sdfg, StateId, TransitionId};
+use crate::ir::{BlockId, Consume, ContainerId, EdgeId, Flow, NodeId, NodeKind, Sdfg, StateId, TransitionId};
 
 /// A place at which a program uses a container. Places are ordered by state, of each state nodes before memlets; those of
 /// control flow come last.
@@ -58,14 +58,17 @@ impl Use {
         }
     }
 
-    /// The position in the order of places: the state, the kind, and the element.
-    fn position(self) -> (usize, u8, usize) {
+    /// The position in the order of places: the state, the kind, and the element, in one word. Tables compare places often.
+    fn position(self) -> u128 {
+        let at = |state: usize, kind: u128, element: usize| {
+            (state as u128) << 64 | kind << 63 | (element as u128 & (u128::MAX >> 65))
+        };
         match self {
-            Use::Access(state, node) => (state.index(), 0, 2 * node.index()),
-            Use::Condition(state, node) => (state.index(), 0, 2 * node.index() + 1),
-            Use::Memlet(state, edge) => (state.index(), 1, edge.index()),
-            Use::Block(block) => (usize::MAX, 0, block.index()),
-            Use::Transition(transition) => (usize::MAX, 1, transition.index()),
+            Use::Access(state, node) => at(state.index(), 0, 2 * node.index()),
+            Use::Condition(state, node) => at(state.index(), 0, 2 * node.index() + 1),
+            Use::Memlet(state, edge) => at(state.index(), 1, edge.index()),
+            Use::Block(block) => at(usize::MAX, 0, block.index()),
+            Use::Transition(transition) => at(usize::MAX, 1, transition.index()),
         }
     }
 }
@@ -82,6 +85,8 @@ impl Ord for Use {
     }
 }
 
+static NONE: BTreeSet<Use> = BTreeSet::new();
+
 /// The uses of all containers of one SDFG. What a called SDFG does with its own is at the memlets of the call.
 ///
 /// [`update`](Uses::update) follows an edit in time that depends on the edited element alone.
@@ -89,7 +94,9 @@ impl Ord for Use {
 pub struct Uses {
     uses: BTreeMap<ContainerId, BTreeSet<Use>>,
     /// The containers at each place that uses any.
-    at: BTreeMap<Use, BTreeSet<ContainerId>>,
+    at: BTreeMap<Use, Vec<ContainerId>>,
+    /// The memlets that make a view or reference name a container, or a part of it.
+    bindings: BTreeMap<ContainerId, BTreeSet<Use>>,
 }
 
 impl Uses {
@@ -110,13 +117,25 @@ impl Uses {
 
     /// Follows a change of a place, which may be new or gone.
     pub fn update(&mut self, sdfg: &Sdfg, place: Use) {
+        let mut used = used_at(sdfg, place);
+        used.sort_unstable();
+        used.dedup();
+        let binds = binds(sdfg, place);
+        // Most edits of a place leave its containers as they are.
+        if self.at.get(&place).map_or(&[][..], Vec::as_slice) == used
+            && used.iter().all(|container| self.bindings_of(*container).contains(&place) == binds)
+        {
+            return;
+        }
         self.forget(place);
-        let used = used_at(sdfg, place);
         if used.is_empty() {
             return;
         }
         for container in &used {
             self.uses.entry(*container).or_default().insert(place);
+            if binds {
+                self.bindings.entry(*container).or_default().insert(place);
+            }
         }
         self.at.insert(place, used);
     }
@@ -148,10 +167,12 @@ impl Uses {
 
     fn forget(&mut self, place: Use) {
         for container in self.at.remove(&place).into_iter().flatten() {
-            if let Some(places) = self.uses.get_mut(&container) {
-                places.remove(&place);
-                if places.is_empty() {
-                    self.uses.remove(&container);
+            for table in [&mut self.uses, &mut self.bindings] {
+                if let Some(places) = table.get_mut(&container)
+                    && places.remove(&place)
+                    && places.is_empty()
+                {
+                    table.remove(&container);
                 }
             }
         }
@@ -159,8 +180,12 @@ impl Uses {
 
     /// The uses of a container: of each state its nodes and then its memlets, after them those of control flow.
     pub fn of(&self, container: ContainerId) -> &BTreeSet<Use> {
-        static NONE: BTreeSet<Use> = BTreeSet::new();
         self.uses.get(&container).unwrap_or(&NONE)
+    }
+
+    /// The memlets that make a view or reference name a container, or a part of it: few of its uses do.
+    pub fn bindings_of(&self, container: ContainerId) -> &BTreeSet<Use> {
+        self.bindings.get(&container).unwrap_or(&NONE)
     }
 
     /// The uses of a container in a state.
@@ -184,8 +209,15 @@ impl Uses {
     }
 }
 
-/// The containers that a place uses; none if it is not there.
-fn used_at(sdfg: &Sdfg, place: Use) -> BTreeSet<ContainerId> {
+/// Whether a place is a memlet that binds an alias.
+fn binds(sdfg: &Sdfg, place: Use) -> bool {
+    let Use::Memlet(state, edge) = place else { return false };
+    let edge = sdfg.get_state(state).and_then(|graph| graph.get_edge(edge));
+    edge.is_some_and(|edge| matches!(edge.memlet.flow, Flow::Bind(_)))
+}
+
+/// The containers that a place uses, some maybe twice; none if it is not there.
+fn used_at(sdfg: &Sdfg, place: Use) -> Vec<ContainerId> {
     let kind = |state, node| Some(&sdfg.get_state(state)?.get_node(node)?.kind);
     match place {
         Use::Access(state, node) => kind(state, node).and_then(NodeKind::container).into_iter().collect(),
@@ -195,16 +227,16 @@ fn used_at(sdfg: &Sdfg, place: Use) -> BTreeSet<ContainerId> {
         }
         Use::Condition(state, node) => match kind(state, node) {
             Some(NodeKind::ConsumeEntry(Consume { condition: Some(condition), .. })) => {
-                containers_in(sdfg, condition)
+                containers_in(sdfg, condition).into_iter().collect()
             }
-            Some(_) | None => BTreeSet::new(),
+            Some(_) | None => Vec::new(),
         },
         Use::Block(id) => {
             let expressions = sdfg.get_block(id).map(|block| block_expressions(&block.kind));
             expressions.into_iter().flatten().flat_map(|value| containers_in(sdfg, value)).collect()
         }
         Use::Transition(id) => {
-            let Some(transition) = sdfg.get_transition(id) else { return BTreeSet::new() };
+            let Some(transition) = sdfg.get_transition(id) else { return Vec::new() };
             let values = transition.assignments.iter().map(|(_, value)| value).chain(&transition.condition);
             values.flat_map(|value| containers_in(sdfg, value)).collect()
         }
@@ -215,6 +247,38 @@ fn used_at(sdfg: &Sdfg, place: Use) -> BTreeSet<ContainerId> {
 mod tests {
     use super::*;
     use crate::text;
+
+    #[test]
+    fn memlets_that_bind_are_listed_apart() {
+        let mut program = text::parse(
+            "p.sdft",
+            "sdfg p {
+  array A: f64[4]
+  view V: f64[2]
+  array B: f64[2]
+
+  state s {
+    access A
+    access V
+    access B
+    bind A -> V: A[0:2]
+    V -> B
+  }
+}",
+        )
+        .unwrap();
+        let (a, v) = (program.find_container("A").unwrap(), program.find_container("V").unwrap());
+        let mut uses = Uses::of_program(&program);
+        assert_eq!((uses.bindings_of(a).len(), uses.bindings_of(v).len()), (1, 0));
+        assert!(uses.bindings_of(a).is_subset(uses.of(a)));
+        // The same containers, but no binding any more.
+        let Some(Use::Memlet(state, edge)) = uses.bindings_of(a).first().copied() else { panic!() };
+        let read = Flow::Read(program.state(state).edge(edge).memlet.accesses().next().unwrap().clone());
+        program.state_mut(state).memlet_mut(edge).flow = read;
+        uses.update(&program, Use::Memlet(state, edge));
+        assert_eq!(uses, Uses::of_program(&program));
+        assert!(uses.bindings_of(a).is_empty());
+    }
 
     #[test]
     fn uses_are_in_states_and_in_control_flow() {
@@ -248,7 +312,7 @@ mod tests {
         assert!(s == at && program.state(*at).get_edge(*edge).is_some());
         assert!(!program.block(*block).kind.regions().is_empty());
         assert!(matches!(of("B")[..], [Use::Access(..), Use::Memlet(..), Use::Access(..)]), "{:?}", of("B"));
-        assert!(of("C").is_empty());
+        assert!(of("C").is_empty() && uses.bindings_of(program.find_container("A").unwrap()).is_empty());
         let id = |name: &str| program.find_container(name).unwrap();
         assert!(uses.in_control_flow(id("A")) && !uses.in_control_flow(id("B")));
         assert_eq!(

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use num_traits::Signed;
 use sdfg_language::dtype::ElementType;
 use sdfg_language::symbolic::{Expr, Symbol};
 use sdfg_language::value::Value;
@@ -187,6 +188,14 @@ pub fn size_symbols(shape: &[Expr]) -> Vec<Symbol> {
     };
     let mut sizes = Vec::new();
     for extent in shape {
+        // A symbol that is subtracted has a negative coefficient: most extents have none.
+        if extent.view().terms.iter().all(|term| term.coefficient().is_positive()) {
+            sizes.extend(match extent.as_symbol() {
+                Some(symbol) => BTreeSet::from([symbol.clone()]),
+                None => extent.free_symbols(),
+            });
+            continue;
+        }
         let symbols = extent.free_symbols();
         if !symbols.iter().any(|symbol| is_subtracted(extent, symbol)) {
             sizes.extend(symbols);

@@ -31,6 +31,13 @@ struct EdgeSlot<E> {
     previous: [Option<EdgeId>; 2],
 }
 
+/// The neighbours of an edge in the lists of its ends, by which it is put back where it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EdgePlace {
+    previous: [Option<EdgeId>; 2],
+    next: [Option<EdgeId>; 2],
+}
+
 /// The list that holds the edges that leave a node. Their ends have the node at this place.
 const OUT: usize = 0;
 /// The list that holds the edges that enter a node.
@@ -109,14 +116,46 @@ impl<N, E> Multigraph<N, E> {
         self.nodes.restore(id, NodeSlot::new(node));
     }
 
-    /// Puts a removed edge back under its id.
+    /// Where an edge is among the edges of its ends, if it is present.
+    pub(super) fn place(&self, id: EdgeId) -> Option<EdgePlace> {
+        self.edges.get(id).map(|slot| EdgePlace { previous: slot.previous, next: slot.next })
+    }
+
+    /// Puts a removed edge back under its id, in a list where its neighbours of before still follow each other between them,
+    /// otherwise at the head.
     ///
     /// # Panics
     /// If an end is not a node of this graph.
-    pub(super) fn restore_edge(&mut self, id: EdgeId, src: NodeId, dst: NodeId, edge: E) {
+    pub(super) fn restore_edge(
+        &mut self,
+        id: EdgeId,
+        (src, dst): (NodeId, NodeId),
+        edge: E,
+        place: Option<EdgePlace>,
+    ) {
         self.n_edges += 1;
         self.edges.restore(id, EdgeSlot::new(src, dst, edge));
-        self.link(id);
+        for list in [OUT, IN] {
+            let place = place.map(|place| (place.previous[list], place.next[list]));
+            match place.filter(|place| self.is_gap(id, list, *place)) {
+                Some((Some(previous), next)) => {
+                    (self.edges[id].next[list], self.edges[id].previous[list]) = (next, Some(previous));
+                    self.edges[previous].next[list] = Some(id);
+                    if let Some(next) = next {
+                        self.edges[next].previous[list] = Some(id);
+                    }
+                }
+                Some((None, _)) | None => self.link_at_head(id, list),
+            }
+        }
+    }
+
+    /// Whether two edges follow each other in a list of the node that an edge has at that end.
+    fn is_gap(&self, id: EdgeId, list: usize, (previous, next): (Option<EdgeId>, Option<EdgeId>)) -> bool {
+        let node = self.edges[id].ends[list];
+        let is_here = |edge: EdgeId| self.edges.get(edge).is_some_and(|slot| slot.ends[list] == node);
+        previous.is_none_or(|edge| is_here(edge) && self.edges[edge].next[list] == next)
+            && next.is_none_or(|edge| is_here(edge) && self.edges[edge].previous[list] == previous)
     }
 
     /// Takes back the creation of the latest node, which is removed already.
@@ -134,13 +173,17 @@ impl<N, E> Multigraph<N, E> {
     /// Puts an edge at the head of the lists of its ends.
     fn link(&mut self, id: EdgeId) {
         for list in [OUT, IN] {
-            let node = self.edges[id].ends[list];
-            let next = self.nodes[node].first[list].replace(id);
-            let edge = &mut self.edges[id];
-            (edge.next[list], edge.previous[list]) = (next, None);
-            if let Some(next) = next {
-                self.edges[next].previous[list] = Some(id);
-            }
+            self.link_at_head(id, list);
+        }
+    }
+
+    fn link_at_head(&mut self, id: EdgeId, list: usize) {
+        let node = self.edges[id].ends[list];
+        let next = self.nodes[node].first[list].replace(id);
+        let edge = &mut self.edges[id];
+        (edge.next[list], edge.previous[list]) = (next, None);
+        if let Some(next) = next {
+            self.edges[next].previous[list] = Some(id);
         }
     }
 
@@ -301,7 +344,7 @@ mod tests {
                 }
                 2 if !removed.is_empty() => {
                     let id = removed.remove(next(removed.len()));
-                    graph.restore_edge(id, src, dst, step);
+                    graph.restore_edge(id, (src, dst), step, None);
                     edges.push((id, src, dst));
                 }
                 _ => edges.push((graph.add_edge(src, dst, step), src, dst)),
@@ -318,6 +361,42 @@ mod tests {
             }
             assert_eq!(graph.n_edges(), edges.len());
         }
+    }
+
+    /// Edges are taken back the latest first, so each finds its neighbours of before.
+    #[test]
+    fn restored_edges_are_where_they_were() {
+        let mut graph: Multigraph<(), usize> = Multigraph::default();
+        let (hub, other) = (graph.add_node(()), graph.add_node(()));
+        let edges: Vec<EdgeId> = (0..5).map(|at| graph.add_edge(hub, other, at)).collect();
+        let order = |graph: &Multigraph<(), usize>| -> [Vec<EdgeId>; 2] {
+            let ids = |edges: &mut dyn Iterator<Item = (EdgeId, &usize)>| edges.map(|(id, _)| id).collect();
+            [ids(&mut graph.each_out_edge(hub)), ids(&mut graph.each_in_edge(other))]
+        };
+        let before = order(&graph);
+        let mut removed = Vec::new();
+        for at in [2, 4, 1, 0, 3] {
+            let place = graph.place(edges[at]);
+            let edge = graph.remove_edge(edges[at]).unwrap();
+            removed.push((edges[at], edge, place));
+        }
+        for (id, edge, place) in removed.into_iter().rev() {
+            graph.restore_edge(id, (hub, other), edge, place);
+        }
+        assert_eq!(order(&graph), before);
+        // One that is moved and moved back, too.
+        let place = graph.place(edges[2]);
+        graph.move_edge(edges[2], other, hub);
+        let edge = graph.remove_edge(edges[2]).unwrap();
+        graph.restore_edge(edges[2], (hub, other), edge, place);
+        assert_eq!(order(&graph), before);
+        // Neighbours that are elsewhere now are no place.
+        let place = graph.place(edges[2]);
+        let edge = graph.remove_edge(edges[2]).unwrap();
+        graph.move_edge(edges[3], other, hub);
+        graph.restore_edge(edges[2], (hub, other), edge, place);
+        assert_eq!(graph.out_edges(hub), [edges[0], edges[1], edges[2], edges[4]]);
+        assert_eq!(graph.in_edges(other), [edges[0], edges[1], edges[2], edges[4]]);
     }
 
     /// In the square of the degree, this takes minutes.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use super::ids::{EdgeId, Id, NodeId};
 use super::labels::fresh;
 use super::memlet::Memlet;
-use super::multigraph::Multigraph;
+use super::multigraph::{EdgePlace, Multigraph};
 use super::node::{Node, NodeKind};
 use super::port::{Port, Ports};
 use super::revision::Revision;
@@ -127,11 +127,16 @@ impl State {
         self.graph.restore_node(id, node);
     }
 
-    /// Puts a removed edge back under its id.
-    pub(crate) fn restore_edge(&mut self, id: EdgeId, edge: Edge) {
+    /// Where an edge is among the edges of its ends, if it is present.
+    pub(crate) fn place(&self, id: EdgeId) -> Option<EdgePlace> {
+        self.graph.place(id)
+    }
+
+    /// Puts a removed edge back under its id, and where it was if what was beside it is there.
+    pub(crate) fn restore_edge(&mut self, id: EdgeId, edge: Edge, place: Option<EdgePlace>) {
         self.revision = Revision::next();
         self.ports.insert(id, &edge);
-        self.graph.restore_edge(id, edge.src, edge.dst, edge);
+        self.graph.restore_edge(id, (edge.src, edge.dst), edge, place);
     }
 
     /// Takes back the creation of the latest node.

@@ -11,6 +11,7 @@ use sdfg_language::symbolic::Symbol;
 
 use super::container::Container;
 use super::ids::{BlockId, ContainerId, EdgeId, NodeId, RegionId, StateId, TransitionId};
+use super::multigraph::EdgePlace;
 use super::node::Node;
 use super::region::{Block, Region, Transition};
 use super::sdfg::Sdfg;
@@ -75,8 +76,10 @@ pub trait UndoState {
     fn move_edge(&mut self, id: EdgeId, src: End, dst: End);
     /// Puts a removed node back under its id, without edges.
     fn restore_node(&mut self, id: NodeId, node: Node);
-    /// Puts a removed edge back under its id.
-    fn restore_edge(&mut self, id: EdgeId, edge: Edge);
+    /// Where an edge is among the edges of its ends, if it is present.
+    fn place(&self, id: EdgeId) -> Option<EdgePlace>;
+    /// Puts a removed edge back under its id, and where it was if what was beside it is there.
+    fn restore_edge(&mut self, id: EdgeId, edge: Edge, place: Option<EdgePlace>);
     /// Takes back the creation of the latest node.
     fn take_back_node(&mut self, id: NodeId);
     /// Takes back the creation of the latest edge.
@@ -92,8 +95,12 @@ impl UndoState for State {
         State::restore_node(self, id, node);
     }
 
-    fn restore_edge(&mut self, id: EdgeId, edge: Edge) {
-        State::restore_edge(self, id, edge);
+    fn place(&self, id: EdgeId) -> Option<EdgePlace> {
+        State::place(self, id)
+    }
+
+    fn restore_edge(&mut self, id: EdgeId, edge: Edge, place: Option<EdgePlace>) {
+        State::restore_edge(self, id, edge, place);
     }
 
     fn take_back_node(&mut self, id: NodeId) {

@@ -11,10 +11,10 @@ use std::collections::BTreeMap;
 
 use scope::Scope;
 use sdfg_language::symbolic::Assumptions;
-use sdfg_language::workspace::with_proof_cache;
+use sdfg_language::symbolic::with_proof_cache;
 
 use crate::analysis::{ScopeTree, SymbolFacts, enter_scope};
-use crate::ir::{EdgeId, Memlet, Node, NodeId, NodeKind, Sdfg, State, StateId};
+use crate::ir::{EdgeId, Node, NodeId, NodeKind, Sdfg, State, StateId};
 
 /// Results of propagation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,37 +45,32 @@ fn derive_all(sdfg: &mut Sdfg) -> Propagation {
     }
     let known = SymbolFacts::of(sdfg);
     for id in states {
-        let derived = derive(sdfg, id, &known.in_state(sdfg, id));
-        if !derived.is_empty() {
-            let state = sdfg.state_mut(id);
-            for (edge, memlet, exact) in derived {
-                *state.memlet_mut(edge) = memlet;
-                result.exact.insert((id, edge), exact);
-            }
+        let tree = ScopeTree::of(sdfg.state(id));
+        if tree.entries().is_empty() {
+            continue;
         }
+        let known = known.in_state(sdfg, id);
+        // Scopes look at containers besides the state.
+        let mut state = std::mem::take(sdfg.state_mut(id));
+        let derived = derive(sdfg, &mut state, &tree, &known);
+        *sdfg.state_mut(id) = state;
+        result.exact.extend(derived.into_iter().map(|(edge, exact)| ((id, edge), exact)));
     }
     result
 }
 
-/// Derived segments of a state: inner scopes first, so that outer ones build on them.
-fn derive(sdfg: &Sdfg, id: StateId, known: &Assumptions) -> Vec<(EdgeId, Memlet, bool)> {
-    let tree = ScopeTree::of(sdfg.state(id));
-    if tree.entries().is_empty() {
-        return Vec::new();
-    }
-    let mut state: State = sdfg.state(id).clone();
-    let mut derived = Vec::new();
+/// Derives segments of a state: inner scopes first, so that outer ones build on them. Gives whether each is exact.
+fn derive(sdfg: &Sdfg, state: &mut State, tree: &ScopeTree, known: &Assumptions) -> BTreeMap<EdgeId, bool> {
     let mut exactness: BTreeMap<EdgeId, bool> = BTreeMap::new();
     for entry in tree.entries().into_iter().rev() {
-        let around = known_around(&state, &tree, entry, known);
-        let Some(scope) = Scope::of(sdfg, &state, entry, around) else { continue };
+        let around = known_around(state, tree, entry, known);
+        let Some(scope) = Scope::of(sdfg, state, entry, around) else { continue };
         for (edge, memlet, exact) in scope.segments(&exactness, &|_| true) {
-            *state.memlet_mut(edge) = memlet.clone();
+            *state.memlet_mut(edge) = memlet;
             exactness.insert(edge, exact);
-            derived.push((edge, memlet, exact));
         }
     }
-    derived
+    exactness
 }
 
 /// Facts about symbols around a scope.

@@ -1,7 +1,8 @@
 //! Propagation of the segments outside of one scope.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use sdfg_language::subset::{Approx, Range, Subset};
 use sdfg_language::symbolic::{Assumptions, Atom, Expr, Symbol, Term};
@@ -32,44 +33,44 @@ pub struct Scope<'a> {
     counted: bool,
     /// Facts about symbols around the scope.
     around: Assumptions,
-    /// Facts about symbols inside the scope.
-    known: Assumptions,
-    /// Elimination of the parameters from subsets, on demand.
-    eliminations: OnceCell<Eliminations>,
-    /// Images and sums that were asked for: most accesses of a scope name the same elements, and move one.
-    images: RefCell<Vec<(Subset, Option<Approx<Subset>>)>>,
-    sums: RefCell<Vec<(Expr, Option<Expr>)>>,
-    /// Of each parameter whether its number of steps is known not to be negative.
-    counts: OnceCell<Vec<bool>>,
+    /// Facts about symbols inside the scope, on demand.
+    known: OnceCell<Assumptions>,
+    /// Elimination of the parameters from subsets and sums.
+    eliminations: Rc<Eliminations>,
 }
 
 impl<'a> Scope<'a> {
     /// The scope of an entry, with what is known of symbols around it; `None` if it has no exit.
     pub fn of(sdfg: &'a Sdfg, state: &'a State, entry: NodeId, around: Assumptions) -> Option<Self> {
         let exit = state.exit_of(entry)?;
-        let mut known = around.clone();
-        enter_scope(state, entry, &mut known);
         let from_data = state
-            .in_edges(entry)
-            .into_iter()
-            .filter_map(|edge| state.edge(edge).given_symbol())
+            .each_in_edge(entry)
+            .filter_map(|(_, edge)| edge.given_symbol())
             .filter_map(|name| Symbol::new(name).ok())
             .collect();
         let counted = matches!(state.node(entry).kind, NodeKind::MapEntry(_));
+        let parameters = scope_parameters(state, entry);
+        let eliminations = Eliminations::of(&parameters, &around);
         Some(Scope {
             sdfg,
             state,
             entry,
             exit,
-            parameters: scope_parameters(state, entry),
+            parameters,
             from_data,
             counted,
             around,
-            known,
-            eliminations: OnceCell::new(),
-            images: RefCell::default(),
-            sums: RefCell::default(),
-            counts: OnceCell::new(),
+            known: OnceCell::new(),
+            eliminations,
+        })
+    }
+
+    /// Facts about symbols inside the scope.
+    fn known(&self) -> &Assumptions {
+        self.known.get_or_init(|| {
+            let mut known = self.around.clone();
+            enter_scope(self.state, self.entry, &mut known);
+            known
         })
     }
 
@@ -163,14 +164,17 @@ impl<'a> Scope<'a> {
         if accesses.iter().any(|access| access.subset().rank() != shape.len()) {
             return Approx::Over(Subset::full(shape));
         }
+        if let [access] = accesses {
+            return self.image(access.subset(), shape);
+        }
         let subsets = accesses.iter().map(|access| Approx::Exact(access.subset().clone()));
-        let joined = join(subsets, shape, &self.known);
+        let joined = join(subsets, shape, self.known());
         if !joined.is_exact() && !shape.is_empty() && *joined.as_inner() == Subset::full(shape) {
             return joined;
         }
         let image = self.image(joined.as_inner(), shape);
         let first = Approx::new(image.as_inner().clone(), joined.is_exact() && image.is_exact());
-        if first.is_exact() || accesses.len() == 1 {
+        if first.is_exact() {
             return first;
         }
         let outer = &self.around;
@@ -180,13 +184,11 @@ impl<'a> Scope<'a> {
 
     /// All elements that a subset names in any iteration. What data decides may be anywhere.
     fn image(&self, subset: &Subset, shape: &[Expr]) -> Approx<Subset> {
-        let image = self.image_of(subset).unwrap_or_else(|| Approx::Over(Subset::full(shape)));
+        let image = self.eliminations.image(subset).unwrap_or_else(|| Approx::Over(Subset::full(shape)));
         let mut exact = image.is_exact();
         let mut image = image.into_inner();
         for (range, extent) in image.0.iter_mut().zip(shape) {
-            let symbols = range.free_symbols();
-            let own = self.parameters.iter().any(|(symbol, _)| symbols.contains(symbol));
-            if own || !symbols.is_disjoint(&self.from_data) {
+            if range.mentions(&mut |symbol| self.is_inside(symbol)) {
                 *range = Range::new(Expr::zero(), extent.clone());
                 exact = false;
             }
@@ -194,14 +196,9 @@ impl<'a> Scope<'a> {
         Approx::new(image, exact)
     }
 
-    fn image_of(&self, subset: &Subset) -> Option<Approx<Subset>> {
-        if let Some((_, known)) = self.images.borrow().iter().find(|(known, _)| known == subset) {
-            return known.clone();
-        }
-        let eliminations = self.eliminations.get_or_init(|| Eliminations::of(&self.parameters, &self.around));
-        let image = eliminations.image(subset);
-        self.images.borrow_mut().push((subset.clone(), image.clone()));
-        image
+    /// Whether a symbol has its value only within the scope.
+    fn is_inside(&self, symbol: &Symbol) -> bool {
+        self.parameters.iter().any(|(own, _)| own == symbol) || self.from_data.contains(symbol)
     }
 
     /// The sum over all iterations and edges.
@@ -223,38 +220,9 @@ impl<'a> Scope<'a> {
 
     /// Sum of a number over all iterations; `None` without a closed form that is known to hold.
     fn sum(&self, each: &Expr) -> Option<Expr> {
-        if let Some((_, known)) = self.sums.borrow().iter().find(|(known, _)| known == each) {
-            return known.clone();
-        }
-        let sum = self.new_sum(each);
-        self.sums.borrow_mut().push((each.clone(), sum.clone()));
-        sum
-    }
-
-    fn new_sum(&self, each: &Expr) -> Option<Expr> {
-        let mut sum = each.clone();
-        let counts = self.counts.get_or_init(|| self.counts());
-        for ((symbol, range), counts) in self.parameters.iter().zip(counts).rev() {
-            sum = if *counts {
-                sum.sum_over(symbol, range)?
-            } else if !sum.depends_on(symbol) {
-                // The clamped number of iterations holds for every range.
-                sum * range.count()
-            } else {
-                return None;
-            };
-        }
-        sum.free_symbols().is_disjoint(&self.from_data).then_some(sum)
-    }
-
-    fn counts(&self) -> Vec<bool> {
-        let mut before = self.around.clone();
-        let count = |(symbol, range): &(Symbol, Range)| {
-            let counts = range.steps().is_nonnegative(&before).is_proved();
-            range.constrain(symbol.clone(), &mut before);
-            counts
-        };
-        self.parameters.iter().map(count).collect()
+        let sum = self.eliminations.sum(each)?;
+        let is_from_data = sum.mentions(&mut |symbol| self.from_data.contains(symbol));
+        (!is_from_data).then_some(sum)
     }
 }
 

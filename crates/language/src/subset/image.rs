@@ -4,8 +4,16 @@
 //! may mention earlier ones. A step is exact if the parameter moves only one dimension, and the moved ranges
 //! join without gaps or form tiles. Otherwise the result is a bounding range.
 
+use std::cell::{OnceCell, RefCell};
+use std::hash::Hash;
+use std::rc::Rc;
+
 use super::{Approx, Range, Subset};
+use crate::symbolic::proof_cache::{self, CacheMap};
 use crate::symbolic::{Assumptions, Atom, Expr, Sign, Symbol};
+
+/// Answers for the same parameters beyond these are not kept.
+const MOST: usize = 1 << 10;
 
 impl Subset {
     /// All elements that the subset names while the parameters run through their ranges; later ranges may mention
@@ -19,34 +27,105 @@ impl Subset {
     }
 }
 
-/// Parameters on their way out of subsets: what the images of all subsets under them have in common.
+/// Parameters on their way out of subsets and sums: what all expressions under them have in common.
 pub struct Eliminations {
     /// The outermost first.
-    steps: Vec<Elimination>,
+    parameters: Vec<(Symbol, Range)>,
     around: Assumptions,
+    steps: OnceCell<Vec<Elimination>>,
+    /// Of each parameter whether its number of steps is known not to be negative.
+    counts: OnceCell<Vec<bool>>,
+    /// What was asked for: most accesses of a scope name the same elements, and move one.
+    images: RefCell<CacheMap<Subset, Option<Approx<Subset>>>>,
+    sums: RefCell<CacheMap<Expr, Option<Expr>>>,
 }
 
 impl Eliminations {
     /// For parameters with their ranges, of which later ones may mention earlier parameters, under what is known around them.
-    pub fn of(parameters: &[(Symbol, Range)], around: &Assumptions) -> Eliminations {
-        let mut outer = around.clone();
-        let step = |(symbol, range): &(Symbol, Range)| {
-            let step = Elimination::new(symbol, range, &outer);
-            range.constrain(symbol.clone(), &mut outer);
-            step
+    /// Scopes of one program have few different ones, so they are kept as long as proofs are.
+    pub fn of(parameters: &[(Symbol, Range)], around: &Assumptions) -> Rc<Eliminations> {
+        let new = || Eliminations {
+            parameters: parameters.to_vec(),
+            around: around.clone(),
+            steps: OnceCell::new(),
+            counts: OnceCell::new(),
+            images: RefCell::default(),
+            sums: RefCell::default(),
         };
-        Eliminations { steps: parameters.iter().map(step).collect(), around: around.clone() }
+        proof_cache::eliminations(parameters, around, new)
     }
 
     /// See [`Subset::image`].
     pub fn image(&self, subset: &Subset) -> Option<Approx<Subset>> {
+        if let Some(known) = self.images.borrow().get(subset) {
+            return known.clone();
+        }
+        let image = self.new_image(subset);
+        keep(&self.images, subset, &image);
+        image
+    }
+
+    fn new_image(&self, subset: &Subset) -> Option<Approx<Subset>> {
+        let steps = self.steps.get_or_init(|| {
+            let mut outer = self.around.clone();
+            let step = |(symbol, range): &(Symbol, Range)| {
+                let step = Elimination::new(symbol, range, &outer);
+                range.constrain(symbol.clone(), &mut outer);
+                step
+            };
+            self.parameters.iter().map(step).collect()
+        });
         let mut subset = subset.clone();
         let mut exact = true;
-        for step in self.steps.iter().rev() {
+        for step in steps.iter().rev() {
             exact &= step.apply(&mut subset)?;
         }
         let simplified = subset.0.iter().map(|range| range.map(|part| part.simplify(&self.around)));
         Some(Approx::new(simplified.collect(), exact))
+    }
+
+    /// Sum of a number over all values of the parameters; `None` without a closed form that is known to hold.
+    pub fn sum(&self, each: &Expr) -> Option<Expr> {
+        if let Some(known) = self.sums.borrow().get(each) {
+            return known.clone();
+        }
+        let sum = self.new_sum(each);
+        keep(&self.sums, each, &sum);
+        sum
+    }
+
+    fn new_sum(&self, each: &Expr) -> Option<Expr> {
+        let mut sum = each.clone();
+        let counts = self.counts.get_or_init(|| self.counts());
+        for ((symbol, range), counts) in self.parameters.iter().zip(counts).rev() {
+            sum = if *counts {
+                sum.sum_over(symbol, range)?
+            } else if !sum.depends_on(symbol) {
+                // The clamped number of iterations holds for every range.
+                sum * range.count()
+            } else {
+                return None;
+            };
+        }
+        Some(sum)
+    }
+
+    fn counts(&self) -> Vec<bool> {
+        let mut before = self.around.clone();
+        let count = |(symbol, range): &(Symbol, Range)| {
+            let counts = range.steps().is_nonnegative(&before).is_proved();
+            range.constrain(symbol.clone(), &mut before);
+            counts
+        };
+        self.parameters.iter().map(count).collect()
+    }
+}
+
+/// Keeps an answer while there is room.
+fn keep<K: Clone + Eq + Hash, V: Clone>(answers: &RefCell<CacheMap<K, V>>, question: &K, answer: &V) {
+    let mut answers = answers.borrow_mut();
+    if answers.len() < MOST {
+        answers.insert(question.clone(), answer.clone());
     }
 }
 

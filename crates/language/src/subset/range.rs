@@ -193,6 +193,11 @@ impl Range {
         symbols
     }
 
+    /// Whether any symbol that satisfies `wanted` occurs.
+    pub fn mentions(&self, wanted: &mut dyn FnMut(&Symbol) -> bool) -> bool {
+        [&self.begin, &self.end, &self.step, &self.tile].into_iter().any(|part| part.mentions(wanted))
+    }
+
     /// Gives every symbol that occurs, as often as it does.
     pub fn visit_symbols(&self, visit: &mut dyn FnMut(&Symbol)) {
         for part in [&self.begin, &self.end, &self.step, &self.tile] {

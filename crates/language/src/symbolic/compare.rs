@@ -53,8 +53,12 @@ impl Expr {
     /// `self >= 0`.
     #[must_use]
     pub fn is_nonnegative(&self, assumptions: &Assumptions) -> Truth {
-        let prove = || self.is_nonnegative_within(assumptions, &Effort::new());
-        if self.is_constant() { prove() } else { proof_cache::nonnegative(self, assumptions, prove) }
+        let prove = |assumptions: &_| self.is_nonnegative_within(assumptions, &Effort::new());
+        if self.is_constant() {
+            prove(assumptions)
+        } else {
+            proof_cache::nonnegative(self, assumptions, prove)
+        }
     }
 
     pub(super) fn is_nonnegative_within(&self, assumptions: &Assumptions, effort: &Effort) -> Truth {
@@ -123,7 +127,7 @@ impl Expr {
                 std::cmp::Ordering::Greater => Sign::Positive,
             };
         }
-        proof_cache::sign(self, assumptions, || self.proved_sign(assumptions))
+        proof_cache::sign(self, assumptions, |assumptions| self.proved_sign(assumptions))
     }
 
     fn proved_sign(&self, assumptions: &Assumptions) -> Sign {

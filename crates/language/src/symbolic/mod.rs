@@ -41,6 +41,7 @@ pub use integer::{Integer, Rational};
 pub use limits::{SIZE_LIMIT, TERM_LIMIT};
 pub use parse::{NotPure, NotPureKind, ParseExprError};
 pub use polynomial::{Atom, Term};
+pub use proof_cache::with_proof_cache;
 pub use symbol::{InvalidSymbol, Symbol};
 pub use truth::Truth;
 

@@ -336,37 +336,44 @@ impl Polynomial {
 
     /// `self * own + other * others`, for factors that are not zero, by one merge of the sorted terms.
     pub(super) fn combine(&self, own: &Integer, other: &Polynomial, others: &Integer) -> Polynomial {
-        let common = self.denominator.lcm(&other.denominator);
+        let common = if self.denominator.is_one() && other.denominator.is_one() {
+            Integer::one()
+        } else {
+            self.denominator.lcm(&other.denominator)
+        };
         let (own, others) = if common.is_one() {
             (own.clone(), others.clone())
         } else {
             (own * (&common / &self.denominator), others * (&common / &other.denominator))
         };
-        let mut terms = Terms::with_capacity(self.terms.len() + other.terms.len());
-        let (mut left, mut right) = (self.terms.iter().peekable(), other.terms.iter().peekable());
-        loop {
-            let order = match (left.peek(), right.peek()) {
-                (Some(a), Some(b)) => a.monomial.cmp(&b.monomial),
-                (Some(_), None) => Ordering::Less,
-                (None, Some(_)) => Ordering::Greater,
-                (None, None) => break,
-            };
-            let a = if order == Ordering::Greater { None } else { left.next() };
-            let b = if order == Ordering::Less { None } else { right.next() };
-            let (term, coefficient) = match (a, b) {
-                (Some(a), Some(b)) => {
-                    let sum = &a.coefficient * &own + &b.coefficient * &others;
-                    if sum.is_zero() {
-                        continue;
-                    }
-                    (a, sum)
+        // Most sums have as many terms as the longer of the two, and at most two of them.
+        let mut terms = Terms::with_capacity(self.terms.len().max(other.terms.len()));
+        let (mut left, mut right) = (self.terms.as_slice(), other.terms.as_slice());
+        let scaled = |term: &Term, by: &Integer| Term {
+            monomial: term.monomial.clone(),
+            coefficient: &term.coefficient * by,
+        };
+        while let ([a, after_a @ ..], [b, after_b @ ..]) = (left, right) {
+            match a.monomial.cmp(&b.monomial) {
+                Ordering::Less => {
+                    terms.push(scaled(a, &own));
+                    left = after_a;
                 }
-                (Some(a), None) => (a, &a.coefficient * &own),
-                (None, Some(b)) => (b, &b.coefficient * &others),
-                (None, None) => break,
-            };
-            terms.push(Term { monomial: term.monomial.clone(), coefficient });
+                Ordering::Greater => {
+                    terms.push(scaled(b, &others));
+                    right = after_b;
+                }
+                Ordering::Equal => {
+                    let coefficient = &a.coefficient * &own + &b.coefficient * &others;
+                    if !coefficient.is_zero() {
+                        terms.push(Term { monomial: a.monomial.clone(), coefficient });
+                    }
+                    (left, right) = (after_a, after_b);
+                }
+            }
         }
+        terms.extend(left.iter().map(|term| scaled(term, &own)));
+        terms.extend(right.iter().map(|term| scaled(term, &others)));
         Polynomial::reduced(terms, common)
     }
 

@@ -6,11 +6,14 @@
 
 use std::cell::RefCell;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use indexmap::{IndexMap, IndexSet};
 
-use super::{Assumptions, Expr, Sign, Truth};
+use super::{Assumptions, Expr, Sign, Symbol, Truth};
+use crate::subset::Range;
+use crate::subset::image::Eliminations;
 
 /// Answers beyond these are not kept; questions are small.
 const MOST: usize = 1 << 16;
@@ -32,7 +35,11 @@ struct Answers {
     assumptions: IndexSet<Assumptions, BuildHasherDefault<Mixer>>,
     nonnegative: CacheMap<(u32, Expr), Truth>,
     signs: CacheMap<(u32, Expr), Sign>,
+    eliminations: CacheMap<Scope, Rc<Eliminations>>,
 }
+
+/// Parameters with their ranges, under assumptions of this name.
+type Scope = (u32, Vec<(Symbol, Range)>);
 
 /// Does some work with a memory for the answers on the way, its own or that of the work around it.
 pub fn with_proof_cache<R>(work: impl FnOnce() -> R) -> R {
@@ -58,34 +65,68 @@ pub fn with_proof_cache<R>(work: impl FnOnce() -> R) -> R {
 pub(super) fn nonnegative(
     expression: &Expr,
     assumptions: &Assumptions,
-    prove: impl FnOnce() -> Truth,
+    prove: impl FnOnce(&Assumptions) -> Truth,
 ) -> Truth {
     recall(expression, assumptions, |answers| &mut answers.nonnegative, prove)
 }
 
 /// The sign of an expression, by `prove` if it is not known.
-pub(super) fn sign(expression: &Expr, assumptions: &Assumptions, prove: impl FnOnce() -> Sign) -> Sign {
+pub(super) fn sign(
+    expression: &Expr,
+    assumptions: &Assumptions,
+    prove: impl FnOnce(&Assumptions) -> Sign,
+) -> Sign {
     recall(expression, assumptions, |answers| &mut answers.signs, prove)
+}
+
+/// The eliminations of some parameters, which `new` makes if there are none.
+pub(crate) fn eliminations(
+    parameters: &[(Symbol, Range)],
+    around: &Assumptions,
+    new: impl FnOnce() -> Eliminations,
+) -> Rc<Eliminations> {
+    ANSWERS.with_borrow_mut(|answers| {
+        let Some((answers, name)) = answers.as_mut().and_then(|answers| {
+            let name = answers.name_of(around)?;
+            Some((answers, name))
+        }) else {
+            return Rc::new(new());
+        };
+        let key = (name, parameters.to_vec());
+        if let Some(known) = answers.eliminations.get(&key) {
+            return Rc::clone(known);
+        }
+        let made = Rc::new(new());
+        if answers.eliminations.len() < MOST {
+            answers.eliminations.insert(key, Rc::clone(&made));
+        }
+        made
+    })
 }
 
 fn recall<T: Copy>(
     expression: &Expr,
     assumptions: &Assumptions,
     of: impl Fn(&mut Answers) -> &mut CacheMap<(u32, Expr), T>,
-    prove: impl FnOnce() -> T,
+    prove: impl FnOnce(&Assumptions) -> T,
 ) -> T {
     let known = ANSWERS.with_borrow_mut(|answers| {
         let answers = answers.as_mut()?;
         let key = (answers.name_of(assumptions)?, expression.clone());
-        let found = of(answers).get(&key).copied();
-        Some((key, found))
+        match of(answers).get(&key) {
+            Some(found) => Some(Ok(*found)),
+            None => {
+                let same = answers.assumptions.get_index(key.0 as usize).cloned();
+                Some(Err((key, same)))
+            }
+        }
     });
     match known {
-        None => prove(),
-        Some((_, Some(answer))) => answer,
-        Some((key, None)) => {
-            // The proof may ask and remember, too.
-            let answer = prove();
+        None => prove(assumptions),
+        Some(Ok(answer)) => answer,
+        Some(Err((key, same))) => {
+            // The proof may ask and remember, too. Of equal assumptions, the first ones have examples already.
+            let answer = prove(same.as_ref().unwrap_or(assumptions));
             ANSWERS.with_borrow_mut(|answers| {
                 if let Some(kept) = answers.as_mut().map(of).filter(|kept| kept.len() < MOST) {
                     kept.insert(key, answer);
@@ -99,7 +140,7 @@ fn recall<T: Copy>(
 impl Answers {
     /// The same number for equal assumptions, while there is room.
     fn name_of(&mut self, assumptions: &Assumptions) -> Option<u32> {
-        let known = assumptions.name.0.load(Ordering::Relaxed);
+        let known = assumptions.name_cell().0.load(Ordering::Relaxed);
         if known == Name::REFUSED {
             return None;
         }
@@ -112,7 +153,7 @@ impl Answers {
             None => return None,
         };
         let name = place as u32;
-        assumptions.name.0.store(u64::from(self.number) << 32 | u64::from(name), Ordering::Relaxed);
+        assumptions.name_cell().0.store(u64::from(self.number) << 32 | u64::from(name), Ordering::Relaxed);
         Some(name)
     }
 }

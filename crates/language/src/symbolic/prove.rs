@@ -174,7 +174,7 @@ impl<'a> Prover<'a> {
     /// Among symbols with a bound, one that occurs in the bounds of no other; the last of them by name.
     fn innermost<'s>(&self, symbols: &'s BTreeSet<Symbol>) -> Option<&'s Symbol> {
         let bounds = self.assumptions.bounds();
-        let bounded = || symbols.iter().rev().filter(|symbol| bounds.contains_key(symbol));
+        let bounded = || symbols.iter().rev().filter(|symbol| bounds.contains(symbol));
         let is_outer = |symbol: &Symbol| {
             bounded().filter(|other| *other != symbol).any(|other| {
                 let (lower, upper) = self.assumptions.range_of(other);

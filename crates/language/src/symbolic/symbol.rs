@@ -3,6 +3,7 @@
 //! They are a separate module because interstate assignments, map parameters and container shapes use them
 //! without expressions.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use crate::syntax::is_name;
 ///
 /// A name is an identifier, `[A-Za-z_][A-Za-z0-9_]*`, and no word of the language. Symbols compare, order and hash by their text, and clone
 /// without copying it.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Symbol(Arc<str>);
 
 /// A text that cannot name a symbol.
@@ -57,6 +58,19 @@ impl Symbol {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+impl Ord for Symbol {
+    fn cmp(&self, other: &Symbol) -> Ordering {
+        // Most symbols that are compared are clones of each other.
+        if Arc::ptr_eq(&self.0, &other.0) { Ordering::Equal } else { self.0.cmp(&other.0) }
+    }
+}
+
+impl PartialOrd for Symbol {
+    fn partial_cmp(&self, other: &Symbol) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 

@@ -280,20 +280,13 @@ pub(super) fn places_with(
         Pattern::Sdfg => Shape::new(0, Vec::new()),
     };
     hosts.begin();
-    each_sdfg(program, &mut Vec::new(), &mut |calls, sdfg| {
+    let mut search = |hosts: &mut Hosts, calls: &[(StateId, NodeId)], sdfg: &Sdfg| {
         let new = |elements| Match { calls: calls.to_vec(), elements };
         match &pattern {
             Pattern::Nodes { nodes, .. } => {
                 for (id, state) in sdfg.states() {
-                    let graph = hosts.of_state(state);
-                    if !nodes.iter().all(|(_, class)| graph.has(*class)) {
-                        continue;
-                    }
-                    let fits = |at: usize, node: NodeId| {
-                        nodes.get(at).is_some_and(|(_, class)| class.fits(&state.node(node).kind))
-                    };
-                    let all = monomorphisms(&graph.host, &shape, &fits);
-                    found.extend(all.into_iter().map(|nodes| new(Matched::Nodes(id, nodes))));
+                    let all = hosts.of_state(state).matches(state, nodes, &shape);
+                    found.extend(all.iter().map(|nodes| new(Matched::Nodes(id, nodes.clone()))));
                 }
             }
             Pattern::Blocks { blocks, .. } => {
@@ -307,8 +300,31 @@ pub(super) fn places_with(
             }
             Pattern::Sdfg => found.push(new(Matched::Sdfg)),
         }
-    });
+    };
+    each_with_hosts(program, &mut Vec::new(), hosts, &mut search);
     found
+}
+
+/// A function of an SDFG, the calls that lead to it, and the graphs of states.
+type Search<'s> = dyn FnMut(&mut Hosts, &[(StateId, NodeId)], &Sdfg) + 's;
+
+/// Calls `search` for an SDFG and those that it calls, without a look at the nodes of states that did not change.
+fn each_with_hosts(
+    sdfg: &Sdfg,
+    calls: &mut Vec<(StateId, NodeId)>,
+    hosts: &mut Hosts,
+    search: &mut Search<'_>,
+) {
+    search(hosts, calls, sdfg);
+    for (id, state) in sdfg.states() {
+        for node in hosts.of_state(state).calls().to_vec() {
+            if let NodeKind::Nested(nested) = &state.node(node).kind {
+                calls.push((id, node));
+                each_with_hosts(&nested.sdfg, calls, hosts, search);
+                calls.pop();
+            }
+        }
+    }
 }
 
 /// Whether the elements of a match are still there, and still what the pattern asks for.
@@ -348,23 +364,6 @@ pub(super) fn holds(transformation: &dyn Transformation, site: &Site<'_>) -> boo
 /// Regions of an SDFG that have blocks, by id.
 fn regions(sdfg: &Sdfg) -> BTreeSet<RegionId> {
     sdfg.blocks().map(|(_, block)| block.region).collect()
-}
-
-/// A function of an SDFG and the calls that lead to it.
-type Visit<'v> = dyn FnMut(&[(StateId, NodeId)], &Sdfg) + 'v;
-
-/// Calls `visit` for an SDFG and those that it calls, with the calls that lead there.
-pub(super) fn each_sdfg(sdfg: &Sdfg, calls: &mut Vec<(StateId, NodeId)>, visit: &mut Visit<'_>) {
-    visit(calls, sdfg);
-    for (state, graph) in sdfg.states() {
-        for (node, content) in graph.nodes() {
-            if let NodeKind::Nested(nested) = &content.kind {
-                calls.push((state, node));
-                each_sdfg(&nested.sdfg, calls, visit);
-                calls.pop();
-            }
-        }
-    }
 }
 
 /// The state of a block, if it is one.

@@ -143,19 +143,22 @@ pub(super) fn same_memory(
             continue;
         }
         waiting.extend(around.others.get(&next).into_iter().flatten());
+        // A container that no alias names is asked for as often as it is used: nothing here looks at all of its uses.
+        for used in uses.bindings_of(next) {
+            if let Use::Memlet(state, edge) = *used {
+                waiting.extend(bound_alias(sdfg.state(state), edge).map(|(alias, _)| alias));
+            }
+        }
+        if !sdfg.container(next).is_alias() {
+            continue;
+        }
         for used in uses.of(next) {
-            match *used {
-                Use::Access(state, node) if sdfg.container(next).is_alias() => {
-                    let graph = sdfg.state(state);
-                    let edges = graph.each_in_edge(node).chain(graph.each_out_edge(node));
-                    let bound = edges.filter_map(|(edge, _)| bound_alias(graph, edge));
-                    let own = bound.filter(|(alias, _)| *alias == next);
-                    waiting.extend(own.map(|(_, target)| target.container));
-                }
-                Use::Memlet(state, edge) => {
-                    waiting.extend(bound_alias(sdfg.state(state), edge).map(|(alias, _)| alias));
-                }
-                Use::Access(..) | Use::Condition(..) | Use::Block(_) | Use::Transition(_) => {}
+            if let Use::Access(state, node) = *used {
+                let graph = sdfg.state(state);
+                let edges = graph.each_in_edge(node).chain(graph.each_out_edge(node));
+                let bound = edges.filter_map(|(edge, _)| bound_alias(graph, edge));
+                let own = bound.filter(|(alias, _)| *alias == next);
+                waiting.extend(own.map(|(_, target)| target.container));
             }
         }
     }

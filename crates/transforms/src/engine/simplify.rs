@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use sdfg::edit::Editor;
 use sdfg::ir::{Revision, Sdfg};
+use sdfg::symbolic::with_proof_cache;
 
 use super::pipeline::apply_in_series;
 use super::{Evidence, Match, Registry, Tables, Transformation};
@@ -30,6 +31,14 @@ pub struct Tally {
 /// The result does not depend on anything but the program and the transformations: they take turns in their order, and matches come
 /// in the order of [`places`](super::places). Some transformations always apply again, such as tiling, and end only by the fuel.
 pub fn fixed_point(
+    program: &mut Sdfg,
+    transformations: &[Box<dyn Transformation>],
+    fuel: Option<usize>,
+) -> Vec<Tally> {
+    with_proof_cache(|| applied_until_idle(program, transformations, fuel))
+}
+
+fn applied_until_idle(
     program: &mut Sdfg,
     transformations: &[Box<dyn Transformation>],
     fuel: Option<usize>,

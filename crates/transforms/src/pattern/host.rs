@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sdfg::ir::{BlockId, NodeId, RegionId, Revision, Sdfg, State};
 
-use super::NodeClass;
+use super::{NodeClass, Shape, monomorphisms};
 
 /// A directed multigraph over ordered node ids.
 #[derive(Clone, Debug)]
@@ -31,8 +31,9 @@ impl<N: Copy + Ord> Ends<N> {
     }
 
     fn get(&self, node: N) -> &[N] {
+        // A hub has as many edges as the graph, and is looked at for each of them: nothing here is linear.
         let first = self.nodes.partition_point(|other| *other < node);
-        let number = self.nodes[first..].iter().take_while(|other| **other == node).count();
+        let number = self.nodes[first..].partition_point(|other| *other == node);
         &self.ends[first..first + number]
     }
 }
@@ -102,7 +103,14 @@ pub struct HostOfState {
     /// The graph.
     pub host: Host<NodeId>,
     classes: Vec<NodeClass>,
+    /// Nodes that call SDFGs.
+    calls: Vec<NodeId>,
+    /// What earlier searches found, by pattern.
+    found: Vec<(PatternOfNodes, Vec<Vec<NodeId>>)>,
 }
+
+/// The classes of the nodes of a pattern, and its edges.
+type PatternOfNodes = (Vec<NodeClass>, Vec<(usize, usize)>);
 
 impl Hosts {
     /// Begins a search. Graphs of states that the last search did not ask for are dropped.
@@ -111,7 +119,7 @@ impl Hosts {
     }
 
     /// The dataflow graph of a state.
-    pub fn of_state(&mut self, state: &State) -> &HostOfState {
+    pub fn of_state(&mut self, state: &State) -> &mut HostOfState {
         let last = &mut self.last;
         let revision = state.revision();
         self.now
@@ -122,13 +130,50 @@ impl Hosts {
 
 impl HostOfState {
     fn of(state: &State) -> Self {
-        let mut classes = Vec::new();
-        for class in NodeClass::ALL {
-            if state.nodes().any(|(_, node)| class.fits(&node.kind)) {
-                classes.push(class);
+        let mut has = [false; NodeClass::ALL.len()];
+        let mut calls = Vec::new();
+        for (id, node) in state.nodes() {
+            for (has, class) in has.iter_mut().zip(NodeClass::ALL) {
+                *has |= class.fits(&node.kind);
+            }
+            if NodeClass::Nested.fits(&node.kind) {
+                calls.push(id);
             }
         }
-        HostOfState { host: Host::of_state(state), classes }
+        let classes = NodeClass::ALL.into_iter().zip(has).filter(|(_, has)| *has).map(|(class, _)| class);
+        HostOfState { host: Host::of_state(state), classes: classes.collect(), calls, found: Vec::new() }
+    }
+
+    /// Nodes that call SDFGs, by id.
+    pub fn calls(&self) -> &[NodeId] {
+        &self.calls
+    }
+
+    /// Every place of a pattern in the state, searched once. The state is that of the graph.
+    pub fn matches(
+        &mut self,
+        state: &State,
+        nodes: &[(&'static str, NodeClass)],
+        shape: &Shape,
+    ) -> &[Vec<NodeId>] {
+        let classes = || nodes.iter().map(|(_, class)| *class);
+        if !classes().all(|class| self.has(class)) {
+            return &[];
+        }
+        let is_same =
+            |(own, edges): &PatternOfNodes| own.iter().copied().eq(classes()) && *edges == shape.edges;
+        let at = match self.found.iter().position(|(pattern, _)| is_same(pattern)) {
+            Some(at) => at,
+            None => {
+                let fits = |at: usize, node: NodeId| {
+                    nodes.get(at).is_some_and(|(_, class)| class.fits(&state.node(node).kind))
+                };
+                let all = monomorphisms(&self.host, shape, &fits);
+                self.found.push(((classes().collect(), shape.edges.clone()), all));
+                self.found.len() - 1
+            }
+        };
+        &self.found[at].1
     }
 
     /// Whether the state has a node of a class.

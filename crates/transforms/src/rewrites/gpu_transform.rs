@@ -345,8 +345,17 @@ fn check_copies(site: &Site<'_>, entry: NodeId) -> Result<(), Refusal> {
     };
     let reads =
         state.each_in_edge(entry).filter_map(|(_, edge)| Some((edge.src, edge.memlet.read_access()?)));
+    let (uses, at) = (site.uses(), site.found.state());
     for (source, copied) in reads {
-        for (_, edge) in state.edges().filter(|(id, _)| tree.scope_of_edge(state, *id).is_none()) {
+        // Outside of scopes, what writes a container leads to an access node of it.
+        let accesses = uses.in_state(copied.container, at).map_while(|used| match used {
+            Use::Access(_, node) => Some(node),
+            Use::Memlet(..) | Use::Condition(..) | Use::Block(_) | Use::Transition(_) => None,
+        });
+        let into = accesses.flat_map(|node| state.each_in_edge(node).map(|(id, _)| id));
+        let writes: BTreeSet<EdgeId> = into.filter(|id| tree.scope_of_edge(state, *id).is_none()).collect();
+        for id in writes {
+            let edge = state.edge(id);
             let Some(written) = edge.memlet.write_access().filter(|to| to.container == copied.container)
             else {
                 continue;

@@ -125,13 +125,18 @@ fn parts_lanes(statement: &Statement, own: &[&str]) -> bool {
 /// The containers that the views of the state name parts of. Refuses references: which memory they name is known at run time.
 fn roots(site: &Site<'_>) -> Result<BTreeMap<ContainerId, ContainerId>, Refusal> {
     let (state, sdfg) = (site.state(), site.sdfg);
+    let edges = site.edges_within(site.found.node(0));
+    let mut accesses = edges.iter().flat_map(|edge| state.edge(*edge).memlet.accesses());
+    let mut roots = BTreeMap::new();
+    // Most maps use no alias, and most states have many maps: only for an alias all edges are looked at.
+    if !accesses.any(|access| sdfg.container(access.container).is_alias()) {
+        return Ok(roots);
+    }
     let bound: BTreeMap<ContainerId, ContainerId> = state
         .edges()
         .filter_map(|(edge, _)| bound_alias(state, edge))
         .map(|(alias, target)| (alias, target.container))
         .collect();
-    let edges = site.edges_within(site.found.node(0));
-    let mut roots = BTreeMap::new();
     for access in edges.iter().flat_map(|edge| state.edge(*edge).memlet.accesses()) {
         let chain = std::iter::successors(Some(access.container), |id| bound.get(id).copied());
         // A chain of views is no longer than there are views.

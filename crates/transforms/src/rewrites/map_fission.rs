@@ -124,7 +124,10 @@ fn parts(state: &State, inside: &BTreeSet<NodeId>) -> Vec<BTreeSet<NodeId>> {
         while let Some(node) = waiting.pop() {
             let out = state.each_out_edge(node).map(|(_, edge)| edge.dst);
             let into = state.each_in_edge(node).map(|(_, edge)| edge.src);
-            let scope = state.exit_of(node).into_iter().chain(state.node(node).kind.exit_of());
+            let kind = &state.node(node).kind;
+            // The exit of a node that is no entry would be looked for among all nodes.
+            let exit = kind.is_scope_entry().then(|| state.exit_of(node)).flatten();
+            let scope = exit.into_iter().chain(kind.exit_of());
             let next: Vec<NodeId> = out.chain(into).chain(scope).filter(|next| left.contains(next)).collect();
             for node in next {
                 if left.remove(&node) {

@@ -55,8 +55,8 @@ impl OverlapCache {
 mod tests {
     use sdfg_graph::analysis::dependence::Iterations;
     use sdfg_language::subset::{Range, Subset};
+    use sdfg_language::symbolic::with_proof_cache;
     use sdfg_language::symbolic::{Expr, Symbol};
-    use sdfg_language::workspace::with_proof_cache;
 
     use super::*;
 

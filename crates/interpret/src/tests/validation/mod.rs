@@ -9,7 +9,7 @@ mod streams;
 
 use sdfg_graph::diagnostic::{Diagnostic, Style, render};
 use sdfg_graph::text;
-use sdfg_language::workspace::with_proof_cache;
+use sdfg_language::symbolic::with_proof_cache;
 use sdfg_validate::diagnose;
 
 /// Everything that reading and validation say about a text.
