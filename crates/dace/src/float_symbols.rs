@@ -135,7 +135,7 @@ fn floats(program: &Program) -> BTreeMap<String, Dtype> {
 }
 
 /// Every assignment between blocks of a region, with the regions in it.
-fn assignments(region: &Region) -> Box<dyn Iterator<Item = &(String, Expression)> + '_> {
+pub(crate) fn assignments(region: &Region) -> Box<dyn Iterator<Item = &(String, Expression)> + '_> {
     let own = region.edges.iter().flat_map(|edge| &edge.assignments);
     let inner = region.blocks.iter().flat_map(|block| parts(&block.kind)).flat_map(assignments);
     Box::new(own.chain(inner))

@@ -9,6 +9,7 @@
 //! reasons.
 #![forbid(unsafe_code)]
 
+mod changed_sizes;
 mod decode;
 mod encode;
 mod float_symbols;
@@ -113,6 +114,7 @@ fn read_into(
     vectors::to_numbers(&mut decoded.program);
     float_symbols::to_scalars(&mut decoded.program, log)?;
     sizing_scalars::to_symbols(&mut decoded.program);
+    changed_sizes::to_own_symbols(&mut decoded.program, log);
     let mut sdfg = lower::lower(&decoded, options, log)?;
     lower::sequential::order(&mut sdfg, log);
     if options.raise {

@@ -23,24 +23,13 @@ impl SdfgLowering<'_> {
     /// `True` or `False` for the comparison of an array with 0: it is that of a pointer in DaCe's code, and every array is
     /// there when the program runs. Fortran's `ALLOCATED` is one.
     fn without_pointers(&self, expression: Expression) -> Expression {
-        let ExpressionKind::Compare { first, rest } = &expression.kind else { return expression };
-        let is_pointer = |part: &Expression| {
-            let ExpressionKind::Name(name) = &part.kind else { return false };
+        without_null_pointers(expression, &|name| {
             let found = self.containers.get(name).map(|(_, found)| *found);
             let has_elements = |found: &Descriptor| found.shape.iter().any(|extent| !extent.is_one());
             found.is_some_and(|found| {
                 matches!(found.kind, DescriptorKind::Array | DescriptorKind::View) && has_elements(found)
             })
-        };
-        let is_null = |part: &Expression| part.kind == ExpressionKind::Integer(0);
-        match rest.as_slice() {
-            [(op @ (CompareOp::Equal | CompareOp::NotEqual), other)]
-                if (is_pointer(first) && is_null(other)) || (is_null(first) && is_pointer(other)) =>
-            {
-                Expression { kind: ExpressionKind::Bool(*op == CompareOp::NotEqual), span: expression.span }
-            }
-            _ => expression,
-        }
+        })
     }
 
     fn control_part(&self, expression: Expression) -> Expression {
@@ -142,5 +131,27 @@ impl SdfgLowering<'_> {
                 converts || (keeps && arguments.iter().all(|argument| self.is_integer(argument)))
             }
         }
+    }
+}
+
+/// `True` or `False` for the comparison of a pointer with 0, and other expressions as they are. Pointers of DaCe's code name
+/// containers, which are there when the program runs.
+pub(super) fn without_null_pointers(
+    expression: Expression,
+    is_pointer: &dyn Fn(&str) -> bool,
+) -> Expression {
+    let ExpressionKind::Compare { first, rest } = &expression.kind else { return expression };
+    let is_pointer = |part: &Expression| match &part.kind {
+        ExpressionKind::Name(name) => is_pointer(name),
+        _ => false,
+    };
+    let is_null = |part: &Expression| part.kind == ExpressionKind::Integer(0);
+    match rest.as_slice() {
+        [(op @ (CompareOp::Equal | CompareOp::NotEqual), other)]
+            if (is_pointer(first) && is_null(other)) || (is_null(first) && is_pointer(other)) =>
+        {
+            Expression { kind: ExpressionKind::Bool(*op == CompareOp::NotEqual), span: expression.span }
+        }
+        _ => expression,
     }
 }

@@ -223,11 +223,12 @@ fn loop_at(
     }
 }
 
-/// Whether one of two conditions of transitions holds: they are a condition and its negation.
+/// Whether one of two transitions is taken: their conditions are one and its negation, or the second has none.
 fn is_complete(sdfg: &Sdfg, transitions: &[TransitionId]) -> bool {
     let [first, second] = transitions else { return false };
     let condition = |id: &TransitionId| sdfg.transition(*id).condition.as_ref();
-    let (Some(first), Some(second)) = (condition(first), condition(second)) else { return false };
+    let Some(first) = condition(first) else { return false };
+    let Some(second) = condition(second) else { return true };
     let negates =
         |one: &Expression, other: &Expression| Expression::unary(UnaryOp::Not, one.clone()) == *other;
     negates(first, second) || negates(second, first)
@@ -249,6 +250,8 @@ mod tests {
     #[test]
     fn a_condition_and_its_negation_leave_nothing_open() {
         for (first, second, expected) in [
+            ("a > 0", "", true),
+            ("", "a > 0", false),
             ("a > 0", "not a > 0", true),
             ("not (a > 0 and b)", "a > 0 and b", true),
             ("not ((a > 0))", "a  >  0", true),
@@ -259,7 +262,9 @@ mod tests {
             let mut sdfg = Sdfg::new("branches");
             let body = sdfg.body();
             let [(src, _), (dst, _)] = ["a", "b"].map(|label| sdfg.add_state(body, State::new(label)));
-            let conditions = [first, second].map(|text| Some(parse_expression(text).unwrap()));
+            let conditions = [first, second]
+                .map(|text| Some(text).filter(|text| !text.is_empty()))
+                .map(|text| text.map(|text| parse_expression(text).unwrap()));
             let ids = conditions.map(|condition| {
                 sdfg.add_transition(Transition { src, dst, condition, assignments: Vec::new(), loc: None })
             });
@@ -297,6 +302,8 @@ mod tests {
         assert!(machine(&["guard", "body!", "behind"], &[&one[..], &[(1, 0, None)]].concat()));
         assert!(machine(&["guard", "body", "behind!"], &[&one[..], &[(1, 0, None)]].concat()));
         assert!(!machine(&["guard", "body", "behind"], &[&one[..], &[(1, 0, None)]].concat()));
+        let default = [(0, 1, Some("A[1] > 0")), (0, 2, None), (1, 0, None)];
+        assert!(machine(&["guard", "body!", "behind"], &default));
         // A branch is no loop.
         assert!(!machine(&["choice", "arm!", "behind"], &[&one[..], &[(1, 2, None)]].concat()));
         // Two loops: the inner guard is block 1, the body block 2.

@@ -13,7 +13,6 @@ use sdfg::symbolic::{Assumptions, Expr, Symbol};
 use super::SdfgLowering;
 use super::state::{End, Graph};
 use super::tasklet::first_element;
-use super::views::Fit;
 use crate::decode::Version;
 use crate::model;
 use crate::report::Failed;
@@ -58,9 +57,7 @@ impl<'a> SdfgLowering<'a> {
                     && (self.has_room(graph, node, &access, outer, &layout)
                         || !self.spread(&mut access, outer, &layout))
                 {
-                    if let Fit::Permuted = self.fit(outer, access.subset(), &layout.shape, &layout.strides) {
-                        *access.subset_mut() = first_element(access.subset());
-                    }
+                    *access.subset_mut() = self.named_part(outer, access.subset().clone(), &layout);
                     view = Some(self.view_for(graph, node, name, outer, layout));
                 }
             }

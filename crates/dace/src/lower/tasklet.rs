@@ -13,6 +13,7 @@ use sdfg::syntax::{
 use sdfg::tasklet::{Code as TaskletCode, Dialect, ExternalCall, ExternalOrigin};
 
 use super::SdfgLowering;
+use super::expression::without_null_pointers;
 use super::state::{End, Graph};
 use crate::model::{self, DescriptorKind};
 use crate::report::{Code, Failed, Log};
@@ -177,6 +178,9 @@ impl<'a> SdfgLowering<'a> {
                 None => block,
             };
             let block = self.convert(graph, at, block);
+            let block = map_block(block, &mut |part| {
+                without_null_pointers(part, &|connector| Self::is_pointer(graph, at, connector))
+            });
             self.connect_named(graph, at, &block);
             let block = self.connect_read_outputs(graph, at, block);
             let path = &graph.model.nodes[at].path;
@@ -206,6 +210,16 @@ impl<'a> SdfgLowering<'a> {
                 Some(ty) if ty.lanes() == 1 => Expression::call(ty.lane().name(), vec![value.clone()]),
                 Some(_) | None => value.clone(),
             }
+        })
+    }
+
+    /// Whether DaCe's code has the address of elements at an input: its memlet has more than one.
+    fn is_pointer(graph: &Graph<'a>, at: usize, connector: &str) -> bool {
+        let edges = graph.state.in_edges(graph.nodes[at]);
+        let mut into = edges.into_iter().map(|edge| graph.state.edge(edge));
+        into.any(|edge| {
+            edge.dst_connector.as_deref() == Some(connector)
+                && edge.memlet.accesses().any(|access| !access.is_queue() && !access.subset().is_element())
         })
     }
 

@@ -51,13 +51,9 @@ impl<'a> SdfgLowering<'a> {
             None => self.whole(target).subset().clone(),
         };
         let layout = self.sdfg.container(alias.id).kind.layout().cloned();
-        // Extents that are equal for some values of symbols must not make the view one of the elements of the subset.
-        let is_ambiguous = |layout: &Layout| bound_dimensions(&subset, layout.shape.len()).is_some();
-        let fit = layout.as_ref().map(|layout| self.fit(target, &subset, &layout.shape, &layout.strides));
-        let subset = match fit {
-            Some(Fit::Permuted) => first_element(&subset),
-            Some(Fit::Own) if layout.as_ref().is_some_and(is_ambiguous) => first_element(&subset),
-            Some(Fit::Same | Fit::Own) | None => subset,
+        let subset = match layout {
+            Some(layout) => self.named_part(target, subset, &layout),
+            None => subset,
         };
         let ends = self.bare_ends(graph, edge);
         let access = self.access(target, subset);
@@ -115,6 +111,18 @@ impl<'a> SdfgLowering<'a> {
             same_places &= extent.is_one() || (place.as_ref() == Some(stride) && range.tile.is_one());
         }
         if same_places { Fit::Same } else { Fit::Permuted }
+    }
+
+    /// The part of a container that a separate layout names: the subset, or its first element if the layout counts from there
+    /// although it has as many dimensions as the subset. Extents that are equal for some values of symbols must not make such a
+    /// layout one of the elements of the subset.
+    pub(super) fn named_part(&self, target: End<'_>, subset: Subset, layout: &Layout) -> Subset {
+        let is_ambiguous = || bound_dimensions(&subset, layout.shape.len()).is_some();
+        match self.fit(target, &subset, &layout.shape, &layout.strides) {
+            Fit::Permuted => first_element(&subset),
+            Fit::Own if is_ambiguous() => first_element(&subset),
+            Fit::Same | Fit::Own => subset,
+        }
     }
 
     /// A layout in symbols of this SDFG, of a container of an SDFG that is called with these values of its symbols.

@@ -38,3 +38,23 @@ fn one_index_counts_all_elements_in_cpp() {
         ]);
     assert_eq!(graph.run(&[("A", &[0.0; 6])], "A"), [6.0, 5.0, 4.0, 3.0, 2.0, 1.0]);
 }
+
+/// DaCe's code has a pointer there, which is never null; Fortran's `ALLOCATED` is such a comparison.
+#[test]
+fn an_input_of_several_elements_is_there_whatever_they_are() {
+    let compared = |subset: &str, volume: &str, code: &str| {
+        Graph::new()
+            .array("A", "float64", &["3"])
+            .array("o", "int64", &["1"])
+            .nodes(vec![access("A"), tasklet(code, &["a"], &["r"]), access("o")])
+            .edges(vec![
+                edge(0, "", 1, "a", memlet("A", subset, volume)),
+                edge(1, "r", 2, "", memlet("o", "0:0", "1")),
+            ])
+            .run(&[("A", &[0.0, 0.0, 0.0]), ("o", &[7.0])], "o")
+    };
+    assert_eq!(compared("0:2", "3", "r = 1 if a == 0 else 2"), [2.0]);
+    assert_eq!(compared("0:2", "3", "r = 1 if 0 != a else 2"), [1.0]);
+    // One element is a number.
+    assert_eq!(compared("0:0", "1", "r = 1 if a == 0 else 2"), [1.0]);
+}

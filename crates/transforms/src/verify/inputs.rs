@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::dtype::{ScalarKind, ScalarType};
-use sdfg::interpret::{Arguments, Interpreter, Options, Progress, RunError, TrapKind, tensors_of};
+use sdfg::interpret::{Arguments, Interpreter, Options, RunError, Trap, TrapKind, tensors_of};
 use sdfg::ir::{Container, Sdfg};
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::tasklet::arith::cast;
@@ -403,7 +403,7 @@ pub(super) fn depends_on_inputs(kind: &TrapKind) -> bool {
 /// million steps if there is none. The limit of memory is replaced.
 ///
 /// # Errors
-/// The trap or the refusal of the first inputs, if none fit.
+/// The trap of the inputs that came furthest, or the refusal of the first ones, if none fit.
 pub fn search(
     program: &Validated,
     fixed: &BTreeMap<Symbol, i64>,
@@ -415,7 +415,7 @@ pub fn search(
     let options = Options { step_limit: Some(STEPS.min(last_steps)), memory_limit: 1 << 30, ..*options };
     let long_tries = if signature.sizes.is_empty() { LONG_TRIES_WITHOUT_SIZES } else { LONG_TRIES };
     let (mut first, mut others, mut runs) = (None, 0, 0);
-    let mut furthest: Option<(Progress, Draft)> = None;
+    let mut furthest: Option<(Box<Trap>, Draft)> = None;
     let mut long: Vec<(Recipe, Arguments)> = Vec::new();
     // Sizes that an earlier recipe found to be needed.
     let mut known: BTreeMap<(i64, bool), BTreeMap<Symbol, i64>> = BTreeMap::new();
@@ -445,9 +445,9 @@ pub fn search(
                 break;
             }
             if depends_on_inputs(&trap.kind)
-                && furthest.as_ref().is_none_or(|(progress, _)| *progress < trap.progress)
+                && furthest.as_ref().is_none_or(|(other, _)| other.progress < trap.progress)
             {
-                furthest = Some((trap.progress, draft.clone()));
+                furthest = Some((trap.clone(), draft.clone()));
             }
             if !matches!(trap.kind, TrapKind::OutOfBounds { .. }) {
                 others += usize::from(!depends_on_inputs(&trap.kind));
@@ -473,10 +473,9 @@ pub fn search(
             return Ok(Fitting { before, after, steps: report.steps });
         }
     }
-    if let Some((progress, draft)) = furthest
-        && let Some(found) = refinement::refine(&signature, draft, progress, &mut interpreter, &options)
-    {
-        return Ok(found);
+    if let Some((trap, draft)) = furthest {
+        return refinement::refine(&signature, draft, trap, &mut interpreter, &options)
+            .map_err(|trap| RunError::Trap(trap).to_string());
     }
     Err(first.unwrap_or_else(|| {
         "an argument has no shape, too many elements, or elements that share memory".to_owned()

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use sdfg::interpret::{Interpreter, Options, Progress, RunError, TrapKind};
+use sdfg::interpret::{Interpreter, Options, RunError, Trap, TrapKind};
 
 use super::inputs::{Draft, Fitting, INDICES, NUMBERS, Signature, holds_integers, is_scalar};
 
@@ -66,24 +66,27 @@ fn changes(draft: &Draft, variable: &Variable) -> Vec<Draft> {
     }
 }
 
-/// Changes values of a draft, which trapped after some progress, until the program runs to its end.
+/// Changes values of a draft, which trapped, until the program runs to its end.
+///
+/// # Errors
+/// The trap of the run that came furthest.
 pub(super) fn refine(
     signature: &Signature<'_>,
     draft: Draft,
-    progress: Progress,
+    trap: Box<Trap>,
     interpreter: &mut Interpreter,
     options: &Options<'_>,
-) -> Option<Fitting> {
+) -> Result<Fitting, Box<Trap>> {
     let variables = variables(signature);
-    let (mut best, mut furthest, mut runs, mut work) = (draft, progress, 0, 0_u64);
+    let (mut best, mut furthest, mut runs, mut work) = (draft, trap, 0, 0_u64);
     loop {
-        let before = furthest;
+        let before = furthest.progress;
         for variable in &variables {
             for mut draft in changes(&best, variable) {
                 // A size that the change makes too small grows again.
                 for _ in 0..=GROWTHS {
                     if runs == RUNS || work > WORK {
-                        return None;
+                        return Err(furthest);
                     }
                     let Some(before) = signature.arguments(&draft) else { break };
                     let elements = before.tensors().map(|(_, tensor)| tensor.len() as u64);
@@ -91,7 +94,7 @@ pub(super) fn refine(
                     runs += 1;
                     let mut after = before.clone();
                     let trap = match interpreter.run(&mut after, options) {
-                        Ok(report) => return Some(Fitting { before, after, steps: report.steps }),
+                        Ok(report) => return Ok(Fitting { before, after, steps: report.steps }),
                         Err(RunError::Trap(trap)) => trap,
                         Err(RunError::Arguments(_)) => break,
                     };
@@ -102,21 +105,23 @@ pub(super) fn refine(
                     }
                     // Larger sizes take more steps to the same place.
                     let is_further = if draft.grown == best.grown {
-                        trap.progress > furthest
+                        trap.progress > furthest.progress
                     } else {
-                        trap.progress.blocks > furthest.blocks
+                        trap.progress.blocks > furthest.progress.blocks
                     };
+                    let grown = draft.clone();
+                    let has_grown = signature.grow(&trap.kind, &mut draft);
                     if is_further {
-                        (best, furthest) = (draft.clone(), trap.progress);
+                        (best, furthest) = (grown, trap);
                     }
-                    if !signature.grow(&trap.kind, &mut draft) {
+                    if !has_grown {
                         break;
                     }
                 }
             }
         }
-        if furthest == before {
-            return None;
+        if furthest.progress == before {
+            return Err(furthest);
         }
     }
 }
