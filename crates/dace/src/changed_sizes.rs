@@ -45,7 +45,8 @@ pub(crate) fn to_own_symbols(program: &mut Program, log: &Log) {
 
 /// Symbols that the program assigns and that are extents of a container, and decide no stride.
 fn changed_extents(container: &Descriptor, assigned: &BTreeSet<String>) -> Vec<Symbol> {
-    let decides_strides = |symbol: &Symbol| container.strides.iter().any(|stride| stride.mentions(&mut |used| used == symbol));
+    let decides_strides =
+        |symbol: &Symbol| container.strides.iter().any(|stride| stride.mentions(&mut |used| used == symbol));
     let found: BTreeSet<Symbol> = container.shape.iter().flat_map(Expr::free_symbols).collect();
     let is_changed = |symbol: &Symbol| assigned.contains(symbol.as_str()) && !decides_strides(symbol);
     found.into_iter().filter(is_changed).collect()

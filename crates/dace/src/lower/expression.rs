@@ -136,10 +136,7 @@ impl SdfgLowering<'_> {
 
 /// `True` or `False` for the comparison of a pointer with 0, and other expressions as they are. Pointers of DaCe's code name
 /// containers, which are there when the program runs.
-pub(super) fn without_null_pointers(
-    expression: Expression,
-    is_pointer: &dyn Fn(&str) -> bool,
-) -> Expression {
+pub(super) fn without_null_pointers(expression: Expression, is_pointer: &dyn Fn(&str) -> bool) -> Expression {
     let ExpressionKind::Compare { first, rest } = &expression.kind else { return expression };
     let is_pointer = |part: &Expression| match &part.kind {
         ExpressionKind::Name(name) => is_pointer(name),

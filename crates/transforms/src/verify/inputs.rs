@@ -4,6 +4,7 @@
 //! and integer scalars are drawn from a fixed list of recipes, the simplest combinations first. Sizes
 //! that are too small for an access grow. If no recipe fits, `refinement` changes single values of the one that ran furthest.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::dtype::{ScalarKind, ScalarType};
@@ -36,6 +37,8 @@ const LAST_STEPS: u64 = 40_000_000;
 const LARGEST: i64 = 600;
 /// DaCe's Fortran front end passes a variable that sizes arrays twice: as a scalar, and as a symbol with this prefix.
 const OF_FORTRAN: &str = "sym_";
+/// The most drafts that are refined.
+const REFINED: usize = 4;
 /// The most elements of one argument.
 const MOST_ELEMENTS: i64 = 1 << 23;
 
@@ -415,7 +418,7 @@ pub fn search(
     let options = Options { step_limit: Some(STEPS.min(last_steps)), memory_limit: 1 << 30, ..*options };
     let long_tries = if signature.sizes.is_empty() { LONG_TRIES_WITHOUT_SIZES } else { LONG_TRIES };
     let (mut first, mut others, mut runs) = (None, 0, 0);
-    let mut furthest: Option<(Box<Trap>, Draft)> = None;
+    let mut furthest: Vec<(Box<Trap>, Draft)> = Vec::new();
     let mut long: Vec<(Recipe, Arguments)> = Vec::new();
     // Sizes that an earlier recipe found to be needed.
     let mut known: BTreeMap<(i64, bool), BTreeMap<Symbol, i64>> = BTreeMap::new();
@@ -444,10 +447,8 @@ pub fn search(
                 long.push((recipe, before));
                 break;
             }
-            if depends_on_inputs(&trap.kind)
-                && furthest.as_ref().is_none_or(|(other, _)| other.progress < trap.progress)
-            {
-                furthest = Some((trap.clone(), draft.clone()));
+            if depends_on_inputs(&trap.kind) {
+                keep_furthest(&mut furthest, &trap, &draft);
             }
             if !matches!(trap.kind, TrapKind::OutOfBounds { .. }) {
                 others += usize::from(!depends_on_inputs(&trap.kind));
@@ -473,13 +474,35 @@ pub fn search(
             return Ok(Fitting { before, after, steps: report.steps });
         }
     }
-    if let Some((trap, draft)) = furthest {
-        return refinement::refine(&signature, draft, trap, &mut interpreter, &options)
-            .map_err(|trap| RunError::Trap(trap).to_string());
+    // The stable sort keeps the order of the recipes.
+    furthest.sort_by_key(|(trap, _)| Reverse(trap.progress));
+    let mut failed: Option<Box<Trap>> = None;
+    for (trap, draft) in furthest.into_iter().take(REFINED) {
+        match refinement::refine(&signature, draft, trap, &mut interpreter, &options) {
+            Ok(found) => return Ok(found),
+            Err(trap) if failed.as_ref().is_none_or(|other| other.progress < trap.progress) => {
+                failed = Some(trap);
+            }
+            Err(_) => {}
+        }
+    }
+    if let Some(trap) = failed {
+        return Err(RunError::Trap(trap).to_string());
     }
     Err(first.unwrap_or_else(|| {
         "an argument has no shape, too many elements, or elements that share memory".to_owned()
     }))
+}
+
+/// Notes a draft that came further than the one before with the same kind of index arrays: a refinement that begins with other
+/// indices gets stuck at another place.
+fn keep_furthest(furthest: &mut Vec<(Box<Trap>, Draft)>, trap: &Trap, draft: &Draft) {
+    let kind = draft.recipe.indices;
+    match furthest.iter_mut().find(|(_, other)| other.recipe.indices == kind) {
+        Some((other, _)) if other.progress >= trap.progress => {}
+        Some(found) => *found = (Box::new(trap.clone()), draft.clone()),
+        None => furthest.push((Box::new(trap.clone()), draft.clone())),
+    }
 }
 
 #[cfg(test)]

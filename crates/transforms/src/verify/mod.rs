@@ -8,6 +8,7 @@
 
 mod compare;
 mod inputs;
+mod origins;
 mod reduce;
 mod refinement;
 #[cfg(test)]

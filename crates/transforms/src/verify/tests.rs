@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use sdfg::edit::Editor;
-use sdfg::interpret::Options;
+use sdfg::interpret::{Arguments, Options};
 use sdfg::ir::{NodeKind, Sdfg};
+use sdfg::tensor::Tensor;
 
 use super::{Difference, Verifier, reproducer};
 use crate::rewrites::MapTiling;
@@ -298,24 +299,20 @@ fn sizes_that_grew_may_change_again() {
     assert_eq!(["N", "k", "l"].map(|name| symbols[name]), [100, 100, -12]);
 }
 
-/// Each round finds one of many values, the last one first: the search gives up after some thousand runs.
+/// The symbol of the trap changes first: trying all forty each time would take too many runs.
 #[test]
-fn a_search_that_takes_too_many_runs_ends() {
-    let search = |count: usize| {
-        let symbols: Vec<String> = (0..count).map(|at| format!("  symbol v{at}: i64\n")).collect();
-        let state = |at: usize| {
-            format!("  state s{at} {{\n    access A\n    access R\n    A -> R: A[v{at} - 7] -> R[0]\n  }}\n")
-        };
-        let states: Vec<String> = (0..count).rev().map(state).collect();
-        let text = format!(
-            "sdfg p {{\n{}  array A: f64[1]\n  array R: f64[1]\n{}}}\n",
-            symbols.concat(),
-            states.concat()
-        );
-        searched(&text, &[])
+fn values_of_many_symbols_are_found_where_they_trap() {
+    let symbols: Vec<String> = (0..40).map(|at| format!("  symbol v{at}: i64\n")).collect();
+    let state = |at: usize| {
+        format!("  state s{at} {{\n    access A\n    access R\n    A -> R: A[v{at} - 7] -> R[0]\n  }}\n")
     };
-    assert!(search(10).is_ok());
-    assert!(search(40).is_err());
+    let states: Vec<String> = (0..40).rev().map(state).collect();
+    let found = fitting(&format!(
+        "sdfg p {{\n{}  array A: f64[1]\n  array R: f64[1]\n{}}}\n",
+        symbols.concat(),
+        states.concat()
+    ));
+    assert!(found.before.symbols().all(|(_, value)| value == 7));
 }
 
 /// Sixty traps that no size or index avoids are enough.
@@ -352,4 +349,52 @@ fn runs_that_come_further_with_larger_sizes_are_kept() {
     ));
     let symbols: BTreeMap<&str, i64> = found.before.symbols().collect();
     assert_eq!(["N", "k", "l", "m", "q"].map(|name| symbols[name]), [401, 100, -12, -12, 3]);
+}
+
+/// Two sizes of one block are too small, one after the other, while a bound decides that the block runs.
+#[test]
+fn several_accesses_of_a_block_get_larger_sizes() {
+    let found = fitting(
+        "sdfg p {\n  symbol a: i64\n  symbol b: i64\n  symbol N: i64\n  symbol M: i64\n  array A: f64[N]\n  \
+         array B: f64[M]\n  array C: f64[1]\n  array D: f64[8]\n  state s {\n    access A\n    access B\n    access C\n    \
+         access D\n    tasklet t (x, y, u) -> (z) { z = x + y + u }\n    A -> t.x: A[3 - a]\n    B -> t.y: B[2 - a]\n    \
+         D -> t.u: D[1 - b]\n    t.z -> C: C[0]\n  }\n  state after {\n    access D\n    access C\n    \
+         D -> C: D[-5 - a] -> C[0]\n  }\n}\n",
+    );
+    let symbols: BTreeMap<&str, i64> = found.before.symbols().collect();
+    assert!(symbols["N"] > 3 - symbols["a"] && symbols["M"] > 2 - symbols["a"], "{symbols:?}");
+}
+
+/// The only extent that fits is a constant of the place that trapped.
+#[test]
+fn constants_of_the_place_are_tried_as_sizes() {
+    let found = fitting(
+        "sdfg p {\n  symbol a: i64\n  symbol N: i64\n  array A: f64[N]\n  array B: f64[37]\n  array C: f64[8]\n  \
+         state s {\n    access A\n    access B\n    access C\n    A -> B: A[0:N] -> B[0:37]\n    \
+         A -> C: A[0] -> C[-5 - a]\n  }\n}\n",
+    );
+    assert!(found.before.symbols().any(|symbol| symbol == ("N", 37)));
+}
+
+#[test]
+fn the_distance_counts_the_steps_to_the_origin_of_a_value() {
+    let program = sdfg::text::parse(
+        "p.sdft",
+        "sdfg p {\n  symbol N: i64\n  symbol far: i64\n  array I: i64[N]\n  array A: f64[4]\n  array B: f64[1]\n  \
+         state first {}\n  -> s with (k = I[0])\n  state s {\n    access A\n    access B\n    A -> B: A[k] -> B[0]\n  }\n}\n",
+    )
+    .unwrap_or_else(|errors| panic!("{errors:?}"));
+    let validated = sdfg::validate::validate(program.clone()).unwrap_or_else(|rejected| panic!("{rejected}"));
+    let tensor = |elements: &[f64]| Tensor::new(&[elements.len() as i64], elements).expect("a tensor");
+    let mut arguments = Arguments::new();
+    arguments.set_symbol("far", 0);
+    arguments.set("I", Tensor::new(&[1], &[9_i64]).expect("a tensor"));
+    arguments.set("A", tensor(&[0.0; 4]));
+    arguments.set("B", tensor(&[0.0]));
+    let mut interpreter = sdfg::interpret::Interpreter::new(&validated).expect("a program");
+    let error = interpreter.run(&mut arguments, &Options::default()).expect_err("a trap");
+    let trap = error.trap().expect("a trap");
+    let distances = super::origins::Origins::of(&program).distances(&program, trap);
+    let of = |name: &str| distances.get(name).copied();
+    assert_eq!((of("A"), of("k"), of("I"), of("N"), of("far")), (Some(0), Some(0), Some(1), Some(2), None));
 }

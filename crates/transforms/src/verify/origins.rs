@@ -1,0 +1,170 @@
+//! Origins of values by name: the order in which a refinement changes the arguments of a program.
+//!
+//! An index or bound that traps has a value that symbols, assignments and containers compute. [`Origins`] relates each name
+//! to those that its values come from, in all nested SDFGs together. Equal names of different SDFGs count as one: the
+//! relation orders a search, and decides nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sdfg::interpret::{Trap, TrapKind};
+use sdfg::ir::{BlockKind, EdgeId, NodeKind, Sdfg, State};
+use sdfg::path::Target;
+use sdfg::symbolic::Symbol;
+use sdfg::syntax::Expression;
+
+/// The names that values of each name come from.
+#[derive(Debug, Default)]
+pub(super) struct Origins(BTreeMap<String, BTreeSet<String>>);
+
+impl Origins {
+    /// The origins of all names of a program.
+    pub(super) fn of(sdfg: &Sdfg) -> Self {
+        let mut origins = Origins::default();
+        origins.add_sdfg(sdfg);
+        origins
+    }
+
+    fn add(&mut self, name: &str, from: impl IntoIterator<Item = String>) {
+        let from = from.into_iter().filter(|origin| origin != name);
+        self.0.entry(name.to_owned()).or_default().extend(from);
+    }
+
+    fn add_sdfg(&mut self, sdfg: &Sdfg) {
+        for (_, container) in sdfg.containers() {
+            let extents = container.shape().iter().flat_map(|extent| names(extent.free_symbols()));
+            self.add(&container.name, extents);
+        }
+        for (_, transition) in sdfg.transitions() {
+            for (symbol, value) in &transition.assignments {
+                self.add(symbol.as_str(), read_by(value));
+            }
+        }
+        for (_, block) in sdfg.blocks() {
+            if let BlockKind::Loop(repeated) = &block.kind
+                && let Some(symbol) = &repeated.symbol
+            {
+                let values = repeated.init.iter().chain([&repeated.condition]).chain(&repeated.update);
+                self.add(symbol.as_str(), values.flat_map(read_by));
+            }
+        }
+        for (_, state) in sdfg.states() {
+            self.add_state(sdfg, state);
+        }
+    }
+
+    fn add_state(&mut self, sdfg: &Sdfg, state: &State) {
+        for (id, node) in state.nodes() {
+            let used =
+                |edges: Vec<EdgeId>| edges.into_iter().flat_map(move |edge| used_by(sdfg, state, edge));
+            let into: BTreeSet<String> = used(state.in_edges(id)).collect();
+            match &node.kind {
+                NodeKind::MapEntry(map) => {
+                    for (param, range) in map.params.iter().zip(&map.ranges.0) {
+                        self.add(param.as_str(), names(range.free_symbols()));
+                    }
+                }
+                NodeKind::Nested(nested) => {
+                    for (symbol, value) in &nested.symbol_mapping {
+                        self.add(symbol.as_str(), names(value.free_symbols()));
+                    }
+                    for edge in state.in_edges(id).into_iter().chain(state.out_edges(id)) {
+                        let found = state.edge(edge);
+                        for connector in found.src_connector.iter().chain(&found.dst_connector) {
+                            self.add(connector, used_by(sdfg, state, edge));
+                        }
+                    }
+                    self.add_sdfg(&nested.sdfg);
+                }
+                _ => {}
+            }
+            for edge in state.out_edges(id) {
+                for access in state.edge(edge).memlet.accesses() {
+                    self.add(&sdfg.container(access.container).name, into.iter().cloned());
+                }
+            }
+        }
+    }
+
+    /// The distance of each name from those that a trap is about: 0 for these, 1 for what they come from, and so on.
+    pub(super) fn distances(&self, sdfg: &Sdfg, trap: &Trap) -> BTreeMap<String, usize> {
+        let mut distances = BTreeMap::new();
+        let mut next: BTreeSet<String> = about(sdfg, trap);
+        let mut distance = 0;
+        while !next.is_empty() {
+            distances.extend(next.iter().map(|name| (name.clone(), distance)));
+            distance += 1;
+            let from = next.iter().filter_map(|name| self.0.get(name)).flatten();
+            next = from.filter(|name| !distances.contains_key(*name)).cloned().collect();
+        }
+        distances
+    }
+}
+
+fn names(symbols: BTreeSet<Symbol>) -> impl Iterator<Item = String> {
+    symbols.into_iter().map(|symbol| symbol.as_str().to_owned())
+}
+
+fn read_by(value: &Expression) -> Vec<String> {
+    value.names().into_iter().map(str::to_owned).collect()
+}
+
+/// Containers and symbols in the memlet of an edge.
+fn used_by(sdfg: &Sdfg, state: &State, edge: EdgeId) -> Vec<String> {
+    let mut found = Vec::new();
+    for access in state.edge(edge).memlet.accesses() {
+        found.push(sdfg.container(access.container).name.clone());
+        found.extend(names(access.subset().free_symbols()));
+    }
+    found
+}
+
+/// Names in a trap, and in the element that trapped.
+fn about(sdfg: &Sdfg, trap: &Trap) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    if let TrapKind::OutOfBounds { container, .. } = &trap.kind {
+        found.insert(container.clone());
+    }
+    let Some((inner, target)) = trapped(sdfg, trap) else { return found };
+    if let Target::Transition(id) = target {
+        let transition = inner.transition(id);
+        let values = transition.assignments.iter().map(|(_, value)| value).chain(&transition.condition);
+        found.extend(values.flat_map(read_by));
+    }
+    for (state, edge) in edges_at(inner, &target) {
+        found.extend(used_by(inner, state, edge));
+    }
+    found
+}
+
+/// Constant ends of ranges in the memlets of the element that trapped: extents of arguments may have to be these.
+pub(super) fn constant_ends(sdfg: &Sdfg, trap: &Trap) -> BTreeSet<i64> {
+    let Some((inner, target)) = trapped(sdfg, trap) else { return BTreeSet::new() };
+    let edges = edges_at(inner, &target);
+    let accesses = edges.iter().flat_map(|(state, edge)| state.edge(*edge).memlet.accesses());
+    let ranges = accesses.flat_map(|access| &access.subset().0);
+    ranges.filter_map(|range| range.end.as_int()).collect()
+}
+
+/// The element of a trap, with its SDFG.
+fn trapped<'s>(sdfg: &'s Sdfg, trap: &Trap) -> Option<(&'s Sdfg, Target)> {
+    let place = trap.path.resolve(sdfg).ok()?;
+    Some((place.sdfg(sdfg)?, place.target))
+}
+
+/// An edge, or the edges at a node.
+fn edges_at<'s>(sdfg: &'s Sdfg, target: &Target) -> Vec<(&'s State, EdgeId)> {
+    match target {
+        Target::Edge(state, edge) => vec![(sdfg.state(*state), *edge)],
+        Target::Node(state, node) => {
+            let state = sdfg.state(*state);
+            let edges = state.in_edges(*node).into_iter().chain(state.out_edges(*node));
+            edges.map(|edge| (state, edge)).collect()
+        }
+        Target::Sdfg
+        | Target::Symbol(_)
+        | Target::Container(_)
+        | Target::Block(_)
+        | Target::Transition(_)
+        | Target::Connector(..) => Vec::new(),
+    }
+}
