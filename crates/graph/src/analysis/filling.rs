@@ -4,7 +4,7 @@ use sdfg_language::syntax::{Expression, ExpressionKind};
 
 use crate::ir::LibraryNode;
 
-/// Operations that compute every element of their outputs from their inputs, if they have no property [`PREVIOUS`] other than zero.
+/// Operations that compute every element of their outputs from their inputs, if they have no property `beta` other than zero.
 ///
 /// `docs/library.md` defines them. The crate of library nodes tests that each one that it knows is here, or leaves elements as they
 /// are.
