@@ -1,9 +1,11 @@
 //! Verification of rewrites: the interpreter runs the program before and after on the same inputs.
 //!
 //! ```text
-//! inputs    search for inputs on which a program runs to its end
-//! compare   results of two runs, within the soundness of a rewrite
-//! reduce    the smallest program that a rewrite makes wrong
+//! inputs      search for inputs on which a program runs to its end
+//! refinement  changes of single values of inputs that trap
+//! origins     values that a trap comes from, which change first
+//! compare     results of two runs, within the soundness of a rewrite
+//! reduce      the smallest program that a rewrite makes wrong
 //! ```
 
 mod compare;
