@@ -16,27 +16,28 @@ use crate::report::{Code, Log};
 /// Replaces symbols that the program assigns in the extents of its arguments.
 pub(crate) fn to_own_symbols(program: &mut Program, log: &Log) {
     let assigned = assigned(&program.body);
+    let is_sized = |found: &Descriptor| !found.transient && found.kind == DescriptorKind::Array;
+    let sized = program.containers.iter().filter(|(_, found)| is_sized(found));
+    let changed: Vec<(String, Symbol)> = sized
+        .flat_map(|(name, found)| {
+            changed_extents(found, &assigned).into_iter().map(|symbol| (name.clone(), symbol))
+        })
+        .collect();
     let mut own: BTreeMap<Symbol, Symbol> = BTreeMap::new();
-    let mut containers = std::mem::take(&mut program.containers);
-    for (name, container) in &mut containers {
-        if container.transient || container.kind != DescriptorKind::Array {
-            continue;
-        }
-        for symbol in changed_extents(container, &assigned) {
-            let at_call = own.entry(symbol.clone()).or_insert_with(|| fresh(program, &symbol)).clone();
-            log.note(
-                Code::Approximated,
-                &program.name,
-                format!(
-                    "the program changes `{symbol}`, which sizes the argument `{name}`; here, `{at_call}` is the extent that the caller passes"
-                ),
-            );
-            let replaced = BTreeMap::from([(symbol, Expr::symbol(at_call))]);
-            let extents = container.shape.iter_mut().chain([&mut container.total_size]);
-            extents.for_each(|extent| *extent = extent.substitute(&replaced));
-        }
+    for (name, symbol) in changed {
+        let at_call = own.entry(symbol.clone()).or_insert_with(|| fresh(program, &symbol)).clone();
+        log.note(
+            Code::Approximated,
+            &program.name,
+            format!(
+                "the program changes `{symbol}`, which sizes the argument `{name}`; here, `{at_call}` is the extent that the caller passes"
+            ),
+        );
+        let Some(container) = program.containers.get_mut(&name) else { continue };
+        let replaced = BTreeMap::from([(symbol, Expr::symbol(at_call))]);
+        let extents = container.shape.iter_mut().chain([&mut container.total_size]);
+        extents.for_each(|extent| *extent = extent.substitute(&replaced));
     }
-    program.containers = containers;
     for (symbol, at_call) in own {
         let Some(dtype) = program.symbols.get(symbol.as_str()).cloned() else { continue };
         program.symbols.insert(at_call.as_str().to_owned(), dtype);
@@ -78,7 +79,10 @@ fn variables(region: &Region, found: &mut BTreeSet<String>) {
 /// A name that nothing else of the program has.
 fn fresh(program: &Program, symbol: &Symbol) -> Symbol {
     let mut name = format!("__{symbol}_at_call");
-    while program.symbols.contains_key(&name) || program.constants.contains_key(&name) {
+    while program.symbols.contains_key(&name)
+        || program.constants.contains_key(&name)
+        || program.containers.contains_key(&name)
+    {
         name.push('_');
     }
     Symbol::of(&name)
