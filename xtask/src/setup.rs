@@ -87,7 +87,7 @@ pub(crate) fn install_missing(packages: &[&str], is_there: impl Fn() -> bool) ->
 
 /// Packages that only some tests need: compilers for C source, C, Fortran and CMake for calls, a debugger, a BLAS, and isl
 /// for the facts of transformations.
-const TEST_PACKAGES: [&str; 10] = [
+const TEST_PACKAGES: [&str; 12] = [
     "clang-19",
     "cmake",
     "g++",
@@ -97,6 +97,8 @@ const TEST_PACKAGES: [&str; 10] = [
     "liblapacke-dev",
     "libomp-19-dev",
     "libopenblas-dev",
+    "libopenmpi-dev",
+    "openmpi-bin",
     "pkg-config",
 ];
 

@@ -2,7 +2,8 @@
 //!
 //! `lower` turns a graph into a plan. `plan` defines the language between graph and back ends. `llvm`
 //! compiles a plan to object code, `source` prints a plan as C. `link` writes libraries. `header`, `fortran`, `json` and `package`
-//! describe the interface to callers. `load` calls compiled programs from Rust.
+//! describe the interface to callers. `load` calls compiled programs from Rust. `mpi` builds the library through which programs
+//! communicate, and starts ranks.
 
 pub mod cache;
 #[cfg(feature = "llvm")]
@@ -18,6 +19,7 @@ pub mod link;
 pub mod llvm;
 pub mod load;
 pub mod lower;
+pub mod mpi;
 pub mod object;
 pub mod package;
 pub mod plan;

@@ -94,7 +94,7 @@ pub enum Hazard {
         "it was compiled for a named processor: compile it for the host, or for several levels of x86-64"
     )]
     NamedProcessor,
-    /// It does not come from [`compile`](crate::compile), but from a plan, a cache or a file.
+    /// It does not come from [`compile`](crate::compile()), but from a plan, a cache or a file.
     #[error("it was not made by `sdfg_codegen::compile`, which alone knows the program")]
     UnknownProgram,
 }

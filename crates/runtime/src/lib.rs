@@ -1,9 +1,12 @@
-//! Run-time support for generated code, behind a C ABI: streams, processing elements, waiting tasks, timers
-//! and processor detection.
+//! Run-time support for generated code, behind a C ABI: streams, processing elements, waiting tasks, timers,
+//! processor detection and communication.
 //!
 //! The sources are C (`src/c`), because they become part of compiled libraries, which are used without any
 //! Rust toolchain. This crate embeds the object files as bytes. The in-process loader receives them, or the
 //! linker adds them to libraries on disk. `src/c/runtime.h` and `src/c/profile.h` describe the functions.
+//!
+//! Communication (`src/mpi`) is the exception: this crate embeds its sources, because only the machine where a
+//! program runs knows its MPI.
 
 /// A tool of LLVM and gcc that finds faults while a program runs, for which code has to be instrumented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -58,6 +61,16 @@ pub const C_SOURCES: [&str; 4] = [
     include_str!("c/stack.h"),
     include_str!("c/stream.c"),
     include_str!("c/task.c"),
+];
+
+/// The sources of communication with their file names, in C11: `sdfg_mpi.c`, which is compiled by the `mpicc` of a machine, and the
+/// headers that it includes from its folder. `sdfg_mpi.h` describes the interface.
+pub const MPI_SOURCES: [(&str, &str); 5] = [
+    ("sdfg_mpi.c", include_str!("mpi/sdfg_mpi.c")),
+    ("sdfg_mpi.h", include_str!("mpi/sdfg_mpi.h")),
+    ("elements.h", include_str!("mpi/elements.h")),
+    ("shape.h", include_str!("mpi/shape.h")),
+    ("move.h", include_str!("mpi/move.h")),
 ];
 
 #[cfg(test)]

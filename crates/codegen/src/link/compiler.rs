@@ -31,10 +31,6 @@ pub(crate) enum Form {
     /// An object file, to be linked with the program.
     Object,
     /// A shared library, which the system's loader initialises.
-    #[cfg_attr(
-        not(feature = "llvm"),
-        expect(dead_code, reason = "for code in this process, which LLVM loads")
-    )]
     Library,
 }
 
@@ -135,14 +131,14 @@ pub(super) fn compile_cpp(
 }
 
 /// Puts a result into the cache, with a hash behind it, which linkers and loaders do not look at.
-fn keep(result: &Path, file: &Path) -> io::Result<()> {
+pub(crate) fn keep(result: &Path, file: &Path) -> io::Result<()> {
     let Some(folder) = file.parent() else { return Err(io::ErrorKind::NotFound.into()) };
     let bytes = std::fs::read(result)?;
     cache::put(folder, file, &[&bytes, &Sha256::digest(&bytes)])
 }
 
 /// Whether a result is there as it was put. It counts as used now.
-fn is_whole(file: &Path) -> bool {
+pub(crate) fn is_whole(file: &Path) -> bool {
     let Ok(bytes) = std::fs::read(file) else { return false };
     let size = Sha256::output_size();
     let Some((result, hash)) = bytes.len().checked_sub(size).and_then(|at| bytes.split_at_checked(at)) else {

@@ -25,10 +25,10 @@ pub use output::{check_writable, write_file};
 pub(crate) use output::{folder_of, unmade};
 
 use crate::object::ObjectCode;
-pub(crate) use compiler::{EXTENSION as EXTERNAL_EXTENSION, Form};
+pub(crate) use compiler::{EXTENSION as EXTERNAL_EXTENSION, Form, is_whole, keep};
 pub(crate) use external::{Externals, Library};
-pub(crate) use linker::run as run_program;
 use linker::{Flavour, Linker};
+pub(crate) use linker::{on_path, run as run_program};
 pub(crate) use output::Output;
 
 /// Links `object` to a shared library at `path`, whose file name becomes the name that programs ask for.

@@ -176,7 +176,7 @@ impl<'lib, 'data> Call<'lib, 'data> {
         unsafe { self.prepare()?.run() }
     }
 
-    /// As [`Call::run`], for code that cannot corrupt memory: that [`compile`](crate::compile) made with
+    /// As [`Call::run`], for code that cannot corrupt memory: that [`compile`](crate::compile()) made with
     /// [`checked`](crate::llvm::CompileOptions::checked) of a program without external tasklets and without warnings V705.
     ///
     /// # Errors

@@ -1,0 +1,128 @@
+//! The start of programs on several ranks.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread::available_parallelism;
+
+use super::compiler::named_program;
+use super::{Implementation, Mpi, MpiError};
+use crate::link::on_path;
+
+/// The variable that names the program that starts ranks, as a name or a path.
+pub const LAUNCHER_VARIABLE: &str = "SDFG_MPIRUN";
+
+/// Programs that start ranks in the order in which they are tried.
+const CANDIDATES: [&str; 2] = ["mpirun", "mpiexec"];
+
+/// Settings of Open MPI 4 and 5 that every start has. Only root heeds the first two. Open MPI binds each rank to one core if there
+/// are few, so that the threads of a rank would share it.
+const OPEN_MPI: [(&str, &str); 4] = [
+    ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+    ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+    ("OMPI_MCA_hwloc_base_binding_policy", "none"),
+    ("PRTE_MCA_hwloc_default_binding_policy", "none"),
+];
+
+/// Settings of Open MPI 4 and 5 that permit more ranks than cores.
+const OVERSUBSCRIBED: [(&str, &str); 2] =
+    [("OMPI_MCA_rmaps_base_oversubscribe", "1"), ("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe")];
+
+/// Variables by which MPIs tell a rank its number and the number of ranks.
+const RANKS: [(&str, &str); 3] =
+    [("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_SIZE"), ("PMIX_RANK", "PMIX_SIZE")];
+
+/// A program that starts ranks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launcher {
+    program: PathBuf,
+    implementation: Implementation,
+}
+
+impl Launcher {
+    /// The launcher that the variable [`LAUNCHER_VARIABLE`] names, else the one beside the C compiler of the MPI, else the first
+    /// one in `PATH`.
+    ///
+    /// # Errors
+    /// [`MpiError::NoLauncher`].
+    pub fn find(mpi: &Mpi) -> Result<Self, MpiError> {
+        let implementation = mpi.implementation();
+        if let Some(name) = std::env::var_os(LAUNCHER_VARIABLE).filter(|name| !name.is_empty()) {
+            let program = named_program(Path::new(&name));
+            if !program.is_file() {
+                return Err(MpiError::NoLauncher { tried: vec![program.display().to_string()] });
+            }
+            return Ok(Launcher { program, implementation });
+        }
+        let candidates = beside(mpi.compiler());
+        let found = candidates.iter().find(|path| path.is_file()).cloned();
+        match found.or_else(|| CANDIDATES.into_iter().find_map(on_path)) {
+            Some(program) => Ok(Launcher { program, implementation }),
+            None => {
+                let tried = candidates.iter().map(|path| path.display().to_string());
+                Err(MpiError::NoLauncher { tried: tried.chain(CANDIDATES.map(str::to_owned)).collect() })
+            }
+        }
+    }
+
+    /// The launcher.
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
+    /// The command that runs `program` on so many ranks, to which the caller adds the program's arguments. Variables that the user has
+    /// set remain.
+    pub fn command(&self, ranks: usize, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(&self.program);
+        let is_oversubscribed = available_parallelism().is_ok_and(|cores| ranks > cores.get());
+        let settings: &[(&str, &str)] = match self.implementation {
+            Implementation::OpenMpi => &OPEN_MPI,
+            Implementation::Mpich | Implementation::Other => &[],
+        };
+        let more: &[(&str, &str)] = match self.implementation {
+            Implementation::OpenMpi if is_oversubscribed => &OVERSUBSCRIBED,
+            Implementation::OpenMpi | Implementation::Mpich | Implementation::Other => &[],
+        };
+        for (name, value) in settings.iter().chain(more) {
+            if std::env::var_os(name).is_none() {
+                command.env(name, value);
+            }
+        }
+        command.arg("-n").arg(ranks.to_string()).arg(program);
+        command
+    }
+}
+
+/// Launchers that belong to a C compiler: in its folder, with its suffix (`mpicc.openmpi`, `mpirun.openmpi`) or without.
+fn beside(compiler: &Path) -> Vec<PathBuf> {
+    let folder = compiler.parent().unwrap_or(Path::new(""));
+    let name = compiler.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    let suffix = name.strip_prefix("mpicc").unwrap_or_default();
+    let named = CANDIDATES.map(|name| folder.join(format!("{name}{suffix}")));
+    let plain = CANDIDATES.map(|name| folder.join(name));
+    named.into_iter().chain(plain.into_iter().filter(|_| !suffix.is_empty())).collect()
+}
+
+/// The rank of this process and the number of ranks, if a launcher started it.
+pub fn ranks_of_environment() -> Option<(usize, usize)> {
+    RANKS.into_iter().find_map(|(rank, ranks)| {
+        let number = |name: &str| std::env::var(name).ok()?.trim().parse().ok();
+        Some((number(rank)?, number(ranks)?))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn launchers_belong_to_compilers() {
+        let names = |compiler: &str| {
+            beside(Path::new(compiler)).iter().map(|path| path.display().to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(names("/opt/bin/mpicc"), ["/opt/bin/mpirun", "/opt/bin/mpiexec"]);
+        let suffixed =
+            ["/bin/mpirun.mpich", "/bin/mpiexec.mpich", "/bin/mpirun", "/bin/mpiexec"].map(str::to_owned);
+        assert_eq!(names("/bin/mpicc.mpich"), suffixed);
+    }
+}

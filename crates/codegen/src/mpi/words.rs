@@ -1,0 +1,294 @@
+//! The words of a move: the description of a redistribution that generated code passes to the library of communication.
+//!
+//! `sdfg_mpi.h` of `sdfg-runtime` defines them.
+
+use sdfg::dtype::ScalarType;
+use sdfg::ir::ConflictResolution;
+
+/// An operation that combines the old and the new value of an element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Combination {
+    /// The new value.
+    Assign,
+    /// `old + new`.
+    Sum,
+    /// `old * new`.
+    Product,
+    /// The smaller.
+    Min,
+    /// The larger.
+    Max,
+    /// Both are true.
+    And,
+    /// One is true.
+    Or,
+    /// Exactly one is true.
+    Xor,
+    /// Bitwise and.
+    BitAnd,
+    /// Bitwise or.
+    BitOr,
+    /// Bitwise exclusive or.
+    BitXor,
+}
+
+impl Combination {
+    /// Every combination, in the order of its code.
+    pub const ALL: [Combination; 11] = [
+        Combination::Assign,
+        Combination::Sum,
+        Combination::Product,
+        Combination::Min,
+        Combination::Max,
+        Combination::And,
+        Combination::Or,
+        Combination::Xor,
+        Combination::BitAnd,
+        Combination::BitOr,
+        Combination::BitXor,
+    ];
+
+    /// Its code, which is its place in [`ALL`](Combination::ALL).
+    const fn code(self) -> i64 {
+        match self {
+            Combination::Assign => 0,
+            Combination::Sum => 1,
+            Combination::Product => 2,
+            Combination::Min => 3,
+            Combination::Max => 4,
+            Combination::And => 5,
+            Combination::Or => 6,
+            Combination::Xor => 7,
+            Combination::BitAnd => 8,
+            Combination::BitOr => 9,
+            Combination::BitXor => 10,
+        }
+    }
+
+    /// The combination of a conflict resolution; `None` for pairs with a location and for functions of the program.
+    pub const fn of(resolution: &ConflictResolution) -> Option<Self> {
+        Some(match resolution {
+            ConflictResolution::Sum => Combination::Sum,
+            ConflictResolution::Product => Combination::Product,
+            ConflictResolution::Min => Combination::Min,
+            ConflictResolution::Max => Combination::Max,
+            ConflictResolution::And => Combination::And,
+            ConflictResolution::Or => Combination::Or,
+            ConflictResolution::Xor => Combination::Xor,
+            ConflictResolution::BitAnd => Combination::BitAnd,
+            ConflictResolution::BitOr => Combination::BitOr,
+            ConflictResolution::BitXor => Combination::BitXor,
+            ConflictResolution::Replace => Combination::Assign,
+            ConflictResolution::MinLocation
+            | ConflictResolution::MaxLocation
+            | ConflictResolution::Custom(_) => return None,
+        })
+    }
+
+    /// Whether the library combines values of this type so.
+    pub const fn is_defined(self, scalar: ScalarType) -> bool {
+        match self {
+            Combination::Assign => true,
+            Combination::Sum | Combination::Product => !matches!(scalar, ScalarType::Bool),
+            Combination::Min | Combination::Max | Combination::And | Combination::Or | Combination::Xor => {
+                !scalar.is_complex()
+            }
+            Combination::BitAnd | Combination::BitOr | Combination::BitXor => {
+                matches!(scalar, ScalarType::Bool) || scalar.is_integer()
+            }
+        }
+    }
+}
+
+/// The code of an element type: its place in [`ScalarType::ALL`].
+const fn type_code(scalar: ScalarType) -> i64 {
+    match scalar {
+        ScalarType::Bool => 0,
+        ScalarType::I8 => 1,
+        ScalarType::I16 => 2,
+        ScalarType::I32 => 3,
+        ScalarType::I64 => 4,
+        ScalarType::U8 => 5,
+        ScalarType::U16 => 6,
+        ScalarType::U32 => 7,
+        ScalarType::U64 => 8,
+        ScalarType::F16 => 9,
+        ScalarType::F32 => 10,
+        ScalarType::F64 => 11,
+        ScalarType::Complex64 => 12,
+        ScalarType::Complex128 => 13,
+    }
+}
+
+/// Properties of a move.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags {
+    /// Every replica of the source holds the values of the owner.
+    pub are_source_replicas_current: bool,
+    /// Every rank has all of the source, with current values.
+    pub is_source_everywhere: bool,
+    /// Every rank has all of the target.
+    pub is_target_everywhere: bool,
+    /// A combination does not include the old value of the target.
+    pub is_fresh: bool,
+    /// Source and target are the same array.
+    pub is_in_place: bool,
+}
+
+impl Flags {
+    const fn word(self) -> i64 {
+        (self.are_source_replicas_current as i64)
+            | ((self.is_source_everywhere as i64) << 1)
+            | ((self.is_target_everywhere as i64) << 2)
+            | ((self.is_fresh as i64) << 3)
+            | ((self.is_in_place as i64) << 4)
+    }
+}
+
+/// The elements of a dimension that are moved: `begin + step * m` for each index `m` of a moved dimension, or `begin` alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Elements {
+    /// The first one.
+    pub begin: i64,
+    /// The distance to the next one, not 0.
+    pub step: i64,
+    /// The moved dimension.
+    pub moved: Option<usize>,
+}
+
+/// A dimension of a distributed container.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dimension {
+    /// Number of elements.
+    pub extent: i64,
+    /// The dimension of the grid that cuts it.
+    pub cut: Option<usize>,
+    /// The first element of each part, and the extent behind the last one.
+    pub starts: Vec<i64>,
+    /// Elements of halo in front of each part.
+    pub before: i64,
+    /// Elements of halo behind each part.
+    pub after: i64,
+    /// The elements that are moved.
+    pub elements: Elements,
+}
+
+/// One end of a move: a distributed container with a subset.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Side {
+    /// Extents of the grid of processes; none for one process, or for a container that is everywhere.
+    pub grid: Vec<i64>,
+    /// Dimensions of the container.
+    pub dimensions: Vec<Dimension>,
+}
+
+/// A move, or a combination of partial results.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// The type of elements, or of the lanes of an element.
+    pub scalar: ScalarType,
+    /// Lanes of an element.
+    pub lanes: i64,
+    /// How values meet those in the target.
+    pub combination: Combination,
+    /// Its properties.
+    pub flags: Flags,
+    /// Extents of the moved dimensions.
+    pub extents: Vec<i64>,
+    /// The container that is read.
+    pub source: Side,
+    /// The container that is written.
+    pub target: Side,
+}
+
+impl Move {
+    /// Its words.
+    pub fn words(&self) -> Vec<i64> {
+        let bytes = i64::try_from(self.scalar.size()).unwrap_or(i64::MAX).saturating_mul(self.lanes);
+        let mut words = vec![
+            bytes,
+            self.combination.code(),
+            type_code(self.scalar),
+            self.flags.word(),
+            count(&self.extents),
+        ];
+        words.extend(&self.extents);
+        self.source.push_words(&mut words);
+        self.target.push_words(&mut words);
+        words
+    }
+}
+
+impl Side {
+    fn push_words(&self, words: &mut Vec<i64>) {
+        words.extend([count(&self.dimensions), count(&self.grid)]);
+        words.extend(&self.grid);
+        for dimension in &self.dimensions {
+            let Dimension { extent, cut, starts, before, after, elements: _ } = dimension;
+            words.extend([*extent, index(*cut), count(starts) - 1]);
+            words.extend(starts);
+            words.extend([*before, *after]);
+        }
+        for Elements { begin, step, moved } in self.dimensions.iter().map(|dimension| dimension.elements) {
+            words.extend([begin, step, index(moved)]);
+        }
+    }
+}
+
+/// The length of a list as a word.
+fn count<T>(list: &[T]) -> i64 {
+    i64::try_from(list.len()).unwrap_or(i64::MAX)
+}
+
+/// An index as a word, -1 for none.
+fn index(index: Option<usize>) -> i64 {
+    index.map_or(-1, |index| i64::try_from(index).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_places_in_lists() {
+        for (place, combination) in Combination::ALL.into_iter().enumerate() {
+            assert_eq!(usize::try_from(combination.code()), Ok(place));
+        }
+        for (place, scalar) in ScalarType::ALL.into_iter().enumerate() {
+            assert_eq!(usize::try_from(type_code(scalar)), Ok(place));
+        }
+    }
+
+    #[test]
+    fn words_are_those_of_the_header() {
+        let elements = Elements { begin: 1, step: 2, moved: Some(0) };
+        let whole = Dimension { extent: 9, cut: None, starts: vec![0, 9], before: 0, after: 0, elements };
+        let cut = Dimension {
+            cut: Some(1),
+            starts: vec![0, 5, 9],
+            before: 1,
+            after: 2,
+            elements: Elements { begin: 3, step: 1, moved: Some(0) },
+            ..whole.clone()
+        };
+        let unit = Dimension {
+            extent: 4,
+            starts: vec![0, 4],
+            elements: Elements { begin: 2, step: 1, moved: None },
+            ..whole.clone()
+        };
+        let moved = Move {
+            scalar: ScalarType::F64,
+            lanes: 2,
+            combination: Combination::Sum,
+            flags: Flags { is_source_everywhere: true, is_fresh: true, ..Flags::default() },
+            extents: vec![4],
+            source: Side { grid: vec![], dimensions: vec![whole] },
+            target: Side { grid: vec![2, 2], dimensions: vec![unit, cut] },
+        };
+        let head = [16, 1, 11, 10, 1, 4];
+        let source = [1, 0, 9, -1, 1, 0, 9, 0, 0, 1, 2, 0];
+        let target = [2, 2, 2, 2, 4, -1, 1, 0, 4, 0, 0, 9, 1, 2, 0, 5, 9, 1, 2, 2, 1, -1, 3, 1, 0];
+        assert_eq!(moved.words(), [&head[..], &source, &target].concat());
+    }
+}
