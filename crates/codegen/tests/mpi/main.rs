@@ -9,8 +9,9 @@ use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use random::{Case, Random, are_equal, random_case};
+use sdfg::dtype::ScalarType;
 use sdfg_codegen::cache::Cache;
-use sdfg_codegen::mpi::{Launcher, Mpi, MpiError};
+use sdfg_codegen::mpi::{Combination, Dimension, Elements, Flags, Launcher, Move, Mpi, MpiError, Side};
 use tempfile::TempDir;
 
 /// The compiled driver with what starts it.
@@ -23,6 +24,23 @@ struct Driver {
 impl Driver {
     /// Compiles the driver and the library. `None` if this machine has no MPI.
     fn new() -> Option<Self> {
+        Self::compiled(|command, mpi| {
+            // One build serves the tests of this run, and the next ones.
+            let cache = Cache::in_folder(Path::new(env!("CARGO_TARGET_TMPDIR")).join("mpi"));
+            command.arg(mpi.library(Some(&cache)).unwrap().path());
+        })
+    }
+
+    /// The same with AddressSanitizer and UBSan, which end the driver when they find a fault.
+    fn with_sanitizers() -> Option<Self> {
+        Self::compiled(|command, _| {
+            command.args(["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]);
+            command.arg(sources().join("sdfg_mpi.c")).arg("-lm");
+        })
+    }
+
+    /// Compiles the driver with what `add` adds.
+    fn compiled(add: impl FnOnce(&mut Command, &Mpi)) -> Option<Self> {
         let found = Mpi::find().and_then(|mpi| Ok((Launcher::find(&mpi)?, mpi)));
         let (launcher, mpi) = match found {
             Ok(found) => found,
@@ -33,15 +51,12 @@ impl Driver {
             Err(error) => panic!("{error}"),
         };
         let folder = tempfile::tempdir().unwrap();
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        // One build serves the tests of this run, and the next ones.
-        let cache = Cache::in_folder(Path::new(env!("CARGO_TARGET_TMPDIR")).join("mpi"));
-        let library = mpi.library(Some(&cache)).unwrap();
         let program = folder.path().join("driver");
         let mut command = Command::new(mpi.compiler());
         command.args(["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror"]).arg("-o").arg(&program);
-        command.arg("-I").arg(root.join("../runtime/src/mpi")).arg(root.join("tests/mpi/driver.c"));
-        let output = command.arg(library.path()).output().unwrap();
+        command.arg("-I").arg(sources()).arg(tests().join("driver.c"));
+        add(&mut command, &mpi);
+        let output = command.output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         Some(Driver { launcher, program, folder })
     }
@@ -49,6 +64,10 @@ impl Driver {
     fn run(&self, ranks: usize, arguments: &[&str], variables: &[(&str, &str)]) -> (Output, Duration) {
         let start = Instant::now();
         let mut command = self.launcher.command(ranks, &self.program);
+        // MPIs keep memory until the process ends.
+        let leaks = tests().join("leaks.txt").display().to_string();
+        let options = format!("suppressions={leaks}:print_suppressions=0:fast_unwind_on_malloc=0");
+        command.env("LSAN_OPTIONS", options);
         let output = command.args(arguments).envs(variables.iter().copied()).output().unwrap();
         (output, start.elapsed())
     }
@@ -103,6 +122,16 @@ impl Driver {
     }
 }
 
+/// The folder of the library's sources.
+fn sources() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtime/src/mpi")
+}
+
+/// The folder of these tests.
+fn tests() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mpi")
+}
+
 /// Cases for so many ranks. Two that overlap have different sites.
 fn cases(seed: u64, ranks: usize, n: usize) -> Vec<Case> {
     let mut random = Random(seed);
@@ -132,6 +161,50 @@ fn random_moves_set_what_brute_force_sets() {
     }
 }
 
+/// A window of an array moves to another one of the same array, which overlaps it: all values are read before any is written, also
+/// those of messages that MPI sends late because they are long.
+#[test]
+fn long_windows_of_one_array_may_overlap() {
+    let Some(driver) = Driver::new() else { return };
+    let (each, shift) = (4000, 2000);
+    for ranks in 2..=4 {
+        let n_ranks = i64::try_from(ranks).unwrap();
+        let side = |begin| {
+            let elements = Elements { begin, step: 1, moved: Some(0) };
+            let starts = (0..=n_ranks).map(|rank| rank * each).collect();
+            let extent = each * n_ranks;
+            let dimension = Dimension { extent, cut: Some(0), starts, before: 0, after: 0, elements };
+            Side { grid: vec![n_ranks], dimensions: vec![dimension] }
+        };
+        let description = Move {
+            scalar: ScalarType::I64,
+            lanes: 1,
+            combination: Combination::Assign,
+            flags: Flags { is_in_place: true, ..Flags::default() },
+            extents: vec![each * n_ranks - shift],
+            source: side(0),
+            target: side(shift),
+        };
+        let array = |rank: i64| (rank * each..(rank + 1) * each).flat_map(i64::to_ne_bytes).collect();
+        let targets = (0..n_ranks).map(array).collect();
+        let sources = vec![Vec::new(); ranks];
+        let (is_overlapping, is_combination) = (false, false);
+        let case = Case { is_overlapping, is_combination, site: 0, description, sources, targets };
+        driver.compare(&[case], ranks, 1 << 30);
+    }
+}
+
+#[test]
+fn sanitizers_find_nothing() {
+    let Some(driver) = Driver::with_sanitizers() else { return };
+    for ranks in [1, 3, 4] {
+        driver.compare(&cases(3000 + ranks as u64, ranks, 100), ranks, 1 << 30);
+    }
+    driver.succeed(2, "wrong_words");
+    driver.succeed(3, "repeated");
+    driver.succeed(2, "measured");
+}
+
 #[test]
 fn ranks_agree() {
     let Some(driver) = Driver::new() else { return };
@@ -154,6 +227,14 @@ fn repeated_moves_keep_their_buffers() {
     let Some(driver) = Driver::new() else { return };
     for ranks in [1, 2, 4] {
         driver.succeed(ranks, "repeated");
+    }
+}
+
+#[test]
+fn moves_are_measured() {
+    let Some(driver) = Driver::new() else { return };
+    for ranks in [1, 2, 3] {
+        driver.succeed(ranks, "measured");
     }
 }
 

@@ -344,7 +344,8 @@ static void neutral_box(const struct walk *walk, int64_t operation, int64_t type
     const char *from = to;
     write_neutral(operation, type, value);
     do {
-        for (int64_t i = 0; i < walk->run; i += size)
-            memcpy(to + i, value, (size_t)size);
+        memcpy(to, value, (size_t)size);
+        for (int64_t done = size; done < walk->run; done *= 2)
+            memcpy(to + done, to, (size_t)SMALLER(done, walk->run - done));
     } while (next_iteration(walk, 0, at, &to, &from));
 }

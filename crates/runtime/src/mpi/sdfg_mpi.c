@@ -19,7 +19,7 @@ enum { OUT_OF_MEMORY = 2, INVALID_ARGUMENT = 3, COMMUNICATION = 8 };
 
 enum { SENT_BYTES, RECEIVED_BYTES, SENT_MESSAGES, RECEIVED_MESSAGES, PAYLOAD_BYTES, COLLECTIVES, COMBINED_BYTES, BUFFER_BYTES };
 
-/* Sites are below this. */
+/* Sites of callers are below this. */
 #define SITES (INT64_C(1) << 20)
 
 struct move;
@@ -229,6 +229,8 @@ static int64_t initialise(struct context *context, int64_t kind)
         return fail(context, INVALID_ARGUMENT, "a communicator was given, but MPI is not initialised: call MPI_Init_thread");
     /* Open MPI adds no text of its own to an abort: `sdfg_mpi_abort` has said why. The launcher still names a rank that is killed. */
     setenv("OMPI_MCA_orte_execute_quiet", "1", 0);
+    /* Its handler of crashes allocates memory, so that a crash inside of `malloc` would never end. */
+    setenv("OMPI_MCA_opal_signal", "", 0);
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
         return fail(context, COMMUNICATION, "MPI_Init_thread failed");
 #if defined(__GLIBC__)
@@ -289,12 +291,10 @@ int64_t sdfg_mpi_open(int64_t kind, const void *communicator, void **result)
     return 0;
 }
 
-void sdfg_mpi_close(void *opaque)
+/* Frees descriptors and buffers. */
+static void free_moves(struct context *context)
 {
-    struct context *context = opaque;
     int is_finalised = 0;
-    if (context == NULL)
-        return;
     MPI_Finalized(&is_finalised);
     for (int64_t site = 0; site < context->n_moves; site++) {
         if (context->moves[site] != NULL && is_finalised)
@@ -303,6 +303,16 @@ void sdfg_mpi_close(void *opaque)
     }
     free(context->moves);
     free(context->buffer);
+}
+
+void sdfg_mpi_close(void *opaque)
+{
+    struct context *context = opaque;
+    int is_finalised = 0;
+    if (context == NULL)
+        return;
+    free_moves(context);
+    MPI_Finalized(&is_finalised);
     if (!is_finalised)
         MPI_Comm_free(&context->communicator);
     free(context);
@@ -559,4 +569,46 @@ int64_t sdfg_mpi_combine(void *context, int64_t site, const int64_t *words, int6
 {
     int64_t status = sdfg_mpi_begin(context, site, 1, words, n, source, target);
     return status != 0 ? status : sdfg_mpi_finish(context, site);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double one = *(const double *)a, other = *(const double *)b;
+    return (one > other) - (one < other);
+}
+
+int64_t sdfg_mpi_measure(void *opaque, int64_t combine, const int64_t *words, int64_t n, const void *source, void *target,
+                         int64_t repetitions, double *result)
+{
+    struct context *context = opaque, inner = *context;
+    double times[101];
+    if (repetitions < 1 || repetitions > 101)
+        return fail(context, INVALID_ARGUMENT, "%lld repetitions cannot be measured, only 1 to 101", (long long)repetitions);
+    /* Descriptors, buffers and counters of its own. */
+    inner.moves = NULL;
+    inner.buffer = NULL;
+    inner.n_moves = inner.n_under_way = inner.buffer_bytes = 0;
+    int64_t status = sdfg_mpi_begin(&inner, 0, combine, words, n, source, target);
+    if (status == 0)
+        status = sdfg_mpi_finish(&inner, 0);
+    for (int64_t k = 0; k < repetitions && status == 0; k++) {
+        sdfg_mpi_agree(&inner, 0, NULL, 0);
+        double start = seconds();
+        sdfg_mpi_begin(&inner, 0, combine, words, n, source, target);
+        sdfg_mpi_finish(&inner, 0);
+        /* Nanoseconds are integers, which the reduction takes. */
+        int64_t time = (int64_t)(1e9 * (seconds() - start));
+        if (inner.ranks > 1)
+            reduce_all(&inner, &time, 1, MPI_MAX);
+        times[k] = 1e-9 * (double)time;
+    }
+    if (status != 0) {
+        memcpy(context->message, inner.message, sizeof context->message);
+        context->status = status;
+    } else {
+        qsort(times, (size_t)repetitions, sizeof *times, by_size);
+        *result = times[repetitions / 2];
+    }
+    free_moves(&inner);
+    return status;
 }

@@ -155,6 +155,11 @@ SDFG_MPI_EXPORT int64_t sdfg_mpi_finish(void *context, int64_t site);
 /* Sets `bytes` bytes on every rank to those of rank `root`. */
 SDFG_MPI_EXPORT int64_t sdfg_mpi_broadcast(void *context, int64_t root, void *data, int64_t bytes);
 
+/* Seconds of a move, or of a combination: the median over so many repetitions of the time of the slowest rank, after one that is not
+ * counted. It counts nothing else, and leaves no descriptor. All ranks receive the same number. */
+SDFG_MPI_EXPORT int64_t sdfg_mpi_measure(void *context, int64_t combine, const int64_t *words, int64_t n, const void *source,
+                                         void *target, int64_t repetitions, double *seconds);
+
 /* Sums since the context was opened. Not collective. `agree` and `same` do not count.
  *   0, 1  bytes sent and received by moves, point to point      2, 3  messages sent and received by moves
  *   4     payload of collectives: for a combination the bytes of the values that this rank owns and contributes, for a
