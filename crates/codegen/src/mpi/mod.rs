@@ -3,9 +3,10 @@
 //! `sdfg-runtime` has the sources of the library in C. Their interface is our own, so generated code depends on
 //! no MPI. [`Mpi`] finds the MPI of the machine, compiles the sources once and keeps the result in the cache.
 //! [`Launcher`] starts a program on several ranks. [`Move`] gives the words by which generated code describes a
-//! redistribution ([decision 17](../../../../docs/adr/0017-mpi.md)).
+//! redistribution. [`Context`] calls the library from Rust ([decision 17](../../../../docs/adr/0017-mpi.md)).
 
 mod compiler;
+mod context;
 mod launch;
 mod words;
 
@@ -14,6 +15,7 @@ use std::path::PathBuf;
 use crate::link::LinkError;
 
 pub use compiler::{COMPILER_VARIABLE, Implementation, Mpi, MpiLibrary};
+pub use context::Context;
 pub use launch::{LAUNCHER_VARIABLE, Launcher, ranks_of_environment};
 pub use words::{Combination, Dimension, Elements, Flags, Move, Side};
 
@@ -48,5 +50,21 @@ pub enum MpiError {
         path: PathBuf,
         /// The system's reason.
         source: std::io::Error,
+    },
+    /// The library cannot be opened.
+    #[error("cannot open the library of communication {}: {source}", path.display())]
+    Load {
+        /// The file.
+        path: PathBuf,
+        /// The loader's reason.
+        source: libloading::Error,
+    },
+    /// A call of the library failed, on all ranks.
+    #[error("{message}")]
+    Communication {
+        /// Its status, one of those of compiled programs.
+        status: i64,
+        /// Its message.
+        message: String,
     },
 }

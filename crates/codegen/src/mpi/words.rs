@@ -2,6 +2,8 @@
 //!
 //! `sdfg_mpi.h` of `sdfg-runtime` defines them.
 
+use std::ops::Range;
+
 use sdfg::dtype::ScalarType;
 use sdfg::ir::ConflictResolution;
 
@@ -202,11 +204,15 @@ pub struct Move {
 }
 
 impl Move {
+    /// Bytes of an element.
+    pub fn element_bytes(&self) -> i64 {
+        i64::try_from(self.scalar.size()).unwrap_or(i64::MAX).saturating_mul(self.lanes)
+    }
+
     /// Its words.
     pub fn words(&self) -> Vec<i64> {
-        let bytes = i64::try_from(self.scalar.size()).unwrap_or(i64::MAX).saturating_mul(self.lanes);
         let mut words = vec![
-            bytes,
+            self.element_bytes(),
             self.combination.code(),
             type_code(self.scalar),
             self.flags.word(),
@@ -220,6 +226,36 @@ impl Move {
 }
 
 impl Side {
+    /// Number of processes of the grid.
+    pub fn processes(&self) -> i64 {
+        self.grid.iter().fold(1, |n: i64, extent| n.saturating_mul(*extent))
+    }
+
+    /// The box that a rank holds, which is its local array: its part with halos. `None` if it holds nothing.
+    pub fn held(&self, rank: usize, is_everywhere: bool) -> Option<Vec<Range<i64>>> {
+        let mut rest = i64::try_from(rank).ok()?;
+        let mut coordinates = vec![0; self.grid.len()];
+        if !is_everywhere {
+            if rest >= self.processes() {
+                return None;
+            }
+            for (coordinate, extent) in coordinates.iter_mut().zip(&self.grid).rev() {
+                (*coordinate, rest) = (rest % extent, rest / extent);
+            }
+        }
+        let range = |dimension: &Dimension| {
+            let part = match dimension.cut {
+                None => 0,
+                Some(cut) => usize::try_from(*coordinates.get(cut)?).ok()?,
+            };
+            let (start, end) = (*dimension.starts.get(part)?, *dimension.starts.get(part + 1)?);
+            let low = start.saturating_sub(dimension.before).max(0);
+            let high = end.saturating_add(dimension.after).min(dimension.extent);
+            (start < end).then_some(low..high)
+        };
+        self.dimensions.iter().map(range).collect()
+    }
+
     fn push_words(&self, words: &mut Vec<i64>) {
         words.extend([count(&self.dimensions), count(&self.grid)]);
         words.extend(&self.grid);

@@ -61,12 +61,20 @@ static int read_case(FILE *file, struct test_case *test)
     return 1;
 }
 
+/* A copy in memory that differs from that of the copy before, which it replaces. */
+static void *fresh_copy(const void *from, void *before, int64_t bytes)
+{
+    void *copy = bytes > 0 ? malloc((size_t)bytes) : NULL;
+    if (bytes > 0)
+        memcpy(copy, from, (size_t)bytes);
+    free(before);
+    return copy;
+}
+
 static int64_t begin(void *context, struct test_case *test)
 {
-    free(test->result);
-    test->result = test->target_bytes > 0 ? malloc((size_t)test->target_bytes) : NULL;
-    if (test->target_bytes > 0)
-        memcpy(test->result, test->target, (size_t)test->target_bytes);
+    test->source = fresh_copy(test->source, test->source, test->source_bytes);
+    test->result = fresh_copy(test->target, test->result, test->target_bytes);
     return sdfg_mpi_begin(context, test->site, test->combine, test->words, test->n_words,
                           test->is_in_place ? test->result : test->source, test->result);
 }
@@ -96,7 +104,7 @@ static void run_cases(const char *folder)
         if (tests[0].is_overlapping)
             n += read_case(in, &tests[1]);
         int64_t counters[3][8] = {{0}};
-        /* Once with new requests, once with those of the first time, where the memory is the same. */
+        /* The second time with the descriptor of the first time, and other memory. */
         for (int turn = 0; turn < 2; turn++) {
             for (int at = 0; at < n; at++) {
                 sdfg_mpi_counters(context, counters[at]);
@@ -182,11 +190,12 @@ static void agreement(void *context)
         CHECK(sdfg_mpi_same(context, words, n, &which_rank, &which_word) == 0 && which_rank == -7);
         for (int64_t other = 1; other < ranks && n > 0; other++) {
             int64_t at = n - 1 - (other * 31) % n;
-            words[at] += rank == other ? 5 : 0;
+            int64_t difference = other % 2 == 0 ? 5 : -5;
+            words[at] += rank == other ? difference : 0;
             words[n - 1] += rank > other ? 1 : 0;
             CHECK(sdfg_mpi_same(context, words, n, &which_rank, &which_word) == 3);
             CHECK(which_rank == other && which_word == at);
-            words[at] -= rank == other ? 5 : 0;
+            words[at] -= rank == other ? difference : 0;
             words[n - 1] -= rank > other ? 1 : 0;
             CHECK(sdfg_mpi_same(context, words, n - (rank == other), &which_rank, &which_word) == 3);
             CHECK(which_rank == other && which_word == -1);
@@ -242,6 +251,13 @@ static void wrong_words(void *context)
     CHECK(sdfg_mpi_move(context, -1, words, n, part, whole) == 3);
     CHECK(sdfg_mpi_move(context, INT64_C(1) << 20, words, n, part, whole) == 3);
     CHECK(sdfg_mpi_combine(context, 5, words, n, part, whole) == 3);
+    /* One dimension of the grid cuts two of the container; then one each. */
+    int64_t cut_twice[] = {8, 0, 11, 0, 0, 2, 2, 1, 1, 1, 0, 1, 0, 1, 0, 0, 1, 0, 1, 0, 1, 0, 0, 0, 1, -1, 0, 1, -1,
+                           0, 0};
+    int64_t m = sizeof cut_twice / 8;
+    CHECK(sdfg_mpi_move(context, 5, cut_twice, m, part, whole) == 3);
+    cut_twice[17] = 1;
+    CHECK(sdfg_mpi_move(context, 5, cut_twice, m, part, whole) == 0);
     CHECK(gather(context, 5, 3) == 0 && gather(context, 5, 7) == 0 && gather(context, 5, 3) == 0);
 }
 
@@ -310,6 +326,34 @@ static void no_memory(void *context)
     snprintf(expected, sizeof expected, "rank %d: no memory", (int)(ranks - 1));
     CHECK(strstr(sdfg_mpi_error(context), expected) == sdfg_mpi_error(context));
     CHECK(gather(context, 0, 100) == 0 && gather(context, 1, 50) == 0);
+}
+
+/* Sites whose messages need a buffer begin alone, and then while another one is under way. */
+static void overlapping(void *context)
+{
+    enum { EACH = 8, TURNS = 4 };
+    int64_t words[64], ranks = sdfg_mpi_ranks(context), rank = sdfg_mpi_rank(context);
+    int64_t n = gather_words(words, ranks, EACH), half = EACH * ranks / 2;
+    words[5] = half;
+    words[12 + ranks + 1 + 3] = 2;
+    words[n - 2] = 2;
+    for (int turn = 0; turn < TURNS; turn++) {
+        double parts[2][EACH], *wholes[2] = {calloc((size_t)(EACH * ranks), 8), calloc((size_t)(EACH * ranks), 8)};
+        for (int site = 0; site < 2; site++) {
+            for (int k = 0; k < EACH; k++)
+                parts[site][k] = (double)(1000 * turn + 100 * site + rank * EACH + k);
+            CHECK(sdfg_mpi_begin(context, site, 0, words, n, parts[site], wholes[site]) == 0);
+            if (turn == 0)
+                CHECK(sdfg_mpi_finish(context, site) == 0);
+        }
+        for (int site = 0; site < 2; site++) {
+            if (turn > 0)
+                CHECK(sdfg_mpi_finish(context, site) == 0);
+            for (int64_t k = 0; k < EACH * ranks; k++)
+                CHECK(wholes[site][k] == (k % 2 == 0 ? (double)(1000 * turn + 100 * site + k) : 0));
+            free(wholes[site]);
+        }
+    }
 }
 
 /* A move is measured: all ranks have the same number, and nothing counts. */
@@ -412,6 +456,8 @@ int main(int n, char **arguments)
         wrong_words(context);
     else if (strcmp(test, "no_memory") == 0)
         no_memory(context);
+    else if (strcmp(test, "overlapping") == 0)
+        overlapping(context);
     else if (strcmp(test, "measured") == 0)
         measured(context);
     else if (strcmp(test, "repeated") == 0)

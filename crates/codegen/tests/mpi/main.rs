@@ -11,7 +11,10 @@ use std::time::{Duration, Instant};
 use random::{Case, Random, are_equal, random_case};
 use sdfg::dtype::ScalarType;
 use sdfg_codegen::cache::Cache;
-use sdfg_codegen::mpi::{Combination, Dimension, Elements, Flags, Launcher, Move, Mpi, MpiError, Side};
+use sdfg_codegen::mpi::{
+    Combination, Context, Dimension, Elements, Flags, Launcher, Move, Mpi, MpiError, Side,
+    ranks_of_environment,
+};
 use tempfile::TempDir;
 
 /// The compiled driver with what starts it.
@@ -25,9 +28,7 @@ impl Driver {
     /// Compiles the driver and the library. `None` if this machine has no MPI.
     fn new() -> Option<Self> {
         Self::compiled(|command, mpi| {
-            // One build serves the tests of this run, and the next ones.
-            let cache = Cache::in_folder(Path::new(env!("CARGO_TARGET_TMPDIR")).join("mpi"));
-            command.arg(mpi.library(Some(&cache)).unwrap().path());
+            command.arg(mpi.library(Some(&cache())).unwrap().path());
         })
     }
 
@@ -94,6 +95,7 @@ impl Driver {
             .map(|rank| std::fs::read(self.folder.path().join(format!("{rank}.out"))).unwrap())
             .collect();
         for (number, case) in cases.iter().enumerate() {
+            case.check_sizes(ranks);
             let expected = case.expected(ranks, chunk);
             let mut combined = 0;
             for (rank, file) in files.iter_mut().enumerate() {
@@ -120,6 +122,11 @@ impl Driver {
         }
         assert!(files.iter().all(Vec::is_empty));
     }
+}
+
+/// One build serves the tests of this run, and the next ones.
+fn cache() -> Cache {
+    Cache::in_folder(Path::new(env!("CARGO_TARGET_TMPDIR")).join("mpi"))
 }
 
 /// The folder of the library's sources.
@@ -226,6 +233,7 @@ fn communicators_are_those_of_the_caller() {
 fn repeated_moves_keep_their_buffers() {
     let Some(driver) = Driver::new() else { return };
     for ranks in [1, 2, 4] {
+        driver.succeed(ranks, "overlapping");
         driver.succeed(ranks, "repeated");
     }
 }
@@ -273,6 +281,42 @@ fn a_program_without_launcher_is_one_rank() {
     let Some(driver) = Driver::new() else { return };
     let output = Command::new(&driver.program).arg("agreement").output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A rank of the next test, which MPI starts.
+#[test]
+#[ignore = "a part of `rust_calls_the_library`"]
+fn rank_of_rust() {
+    let mpi = Mpi::find().unwrap();
+    let mut context = Context::of_world(&mpi.library(Some(&cache())).unwrap()).unwrap();
+    let (rank, ranks) = (context.rank(), context.ranks());
+    assert_eq!(ranks_of_environment(), Some((rank, ranks)));
+    assert!(context.agree(None).is_ok());
+    let error = context.agree((rank > 0).then_some(&format!("{rank} of {ranks}"))).unwrap_err();
+    assert_eq!(error.to_string(), format!("rank 1: 1 of {ranks}"));
+    assert!(context.same(&[1, 2, 3]).is_ok());
+    let error = context.same(&[1, i64::from(rank == 2)]).unwrap_err();
+    assert_eq!(error.to_string(), "rank 2 differs from rank 0 in word 1");
+    let numbers = [-7.0, 0.5, -0.0];
+    assert_eq!(context.largest(numbers[rank]).unwrap(), 0.5);
+    assert!(context.largest(if rank == 1 { f64::NAN } else { 0.0 }).unwrap().is_nan());
+    let Case { description, is_combination, .. } = random_case(&mut Random(5), ranks);
+    let seconds = context.measure(&description, is_combination, 5).unwrap();
+    assert!(seconds > 0.0 && seconds < 1.0, "{seconds}");
+    let wrong = Move { lanes: 0, ..description };
+    assert!(matches!(context.measure(&wrong, false, 5), Err(MpiError::Communication { status: 3, .. })));
+}
+
+#[test]
+fn rust_calls_the_library() {
+    let Some(driver) = Driver::new() else { return };
+    let program = std::env::current_exe().unwrap();
+    let mut command = driver.launcher.command(3, program);
+    command.args(["--ignored", "--exact", "rank_of_rust", "--test-threads=1", "--nocapture"]);
+    let output = command.output().unwrap();
+    let messages = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}\n{messages}", String::from_utf8_lossy(&output.stdout));
+    assert_eq!(String::from_utf8_lossy(&output.stdout).matches("1 passed").count(), 3);
 }
 
 #[test]

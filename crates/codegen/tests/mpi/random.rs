@@ -288,6 +288,17 @@ impl Case {
         Expected { targets, counters, combined }
     }
 
+    /// Checks what the description says of local arrays.
+    pub(super) fn check_sizes(&self, ranks: usize) {
+        let Move { flags, source, target, .. } = &self.description;
+        let sides = [(source, flags.is_source_everywhere), (target, flags.is_target_everywhere)];
+        for (rank, (side, everywhere)) in (0..ranks).flat_map(|rank| sides.map(|side| (rank, side))) {
+            let held = side.held(rank, everywhere);
+            let held = held.map(|ranges| ranges.into_iter().map(|range| (range.start, range.end)).collect());
+            assert_eq!(held, local(side, everywhere, i64::try_from(rank).unwrap(), true), "{side:?}");
+        }
+    }
+
     /// What the driver reads on a rank.
     pub(super) fn push(&self, rank: usize, file: &mut Vec<u8>) {
         let is_in_place = self.description.flags.is_in_place;
