@@ -6,7 +6,7 @@ use sdfg::ir::Sdfg;
 use sdfg_library::{ExpandLibrary, transformations};
 use sdfg_transforms::rewrites::{
     BufferTiling, DiamondTiling, InlineSdfg, LocalStorage, LoopPeeling, MapDimShuffle, MapExpansion,
-    MapSchedule, MapSplit, MapTiling, Relayout, Size, Skewing, StripMining,
+    MapSchedule, MapSplit, MapTiling, MpiTransform, Relayout, Size, Skewing, StripMining,
 };
 use sdfg_transforms::{Match, Site, Tables, TransformError, Transformation, apply};
 
@@ -46,9 +46,9 @@ pub fn counted(counts: BTreeMap<&'static str, usize>) -> Applications {
     counts.into_iter().map(|(name, count)| (name, outcomes(count))).collect()
 }
 
-/// Whether native code for this machine can run what a transformation makes: it has no GPU.
+/// Whether native code for this machine can run what a transformation makes: it has no GPU and no other ranks.
 pub fn is_for_this_machine(transformation: &dyn Transformation) -> bool {
-    transformation.metadata().name != "GPUTransform"
+    !["GPUTransform", "MPITransform"].contains(&transformation.metadata().name)
 }
 
 /// Every transformation with its default parameters, and some with others.
@@ -64,6 +64,9 @@ pub fn variants() -> Vec<Box<dyn Transformation>> {
         Box::new(MapDimShuffle::default()),
         Box::new(LocalStorage::of_output("")),
         Box::new(MapTiling::in_parts([2, 3])),
+        Box::new(MpiTransform::new([1])),
+        Box::new(MpiTransform::new([3, 2])),
+        Box::new(MpiTransform::new([1, 3])),
         Box::new(LoopPeeling { count: 2 }),
         Box::new(DiamondTiling { steps: 2, width: 20 }),
         Box::new(InlineSdfg { serialize: true }),

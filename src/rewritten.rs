@@ -10,7 +10,9 @@ use sdfg::validate::{Validated, validate};
 use sdfg_codegen::llvm::{self, CompileOptions, OptLevel};
 use sdfg_codegen::lower::lower;
 use sdfg_library::transformations;
-use sdfg_transforms::{Chain, Match, Pipeline, Soundness, TransformError, Transformation, places, simplify};
+use sdfg_transforms::{
+    Chain, Match, Pipeline, Soundness, TransformError, Transformation, places, simplify, useful_ranks,
+};
 
 use crate::applications::{
     Applications, attempt, counted, described, is_for_this_machine, passing, refused_for_a_reason, spread,
@@ -78,11 +80,11 @@ impl Case {
             equality: Equality::Bits,
             is_exact,
         };
-        let (expected, steps) = case.interpret(program, Order::Fixed)?;
+        let (expected, steps) = case.interpret(program, Order::Fixed, 1)?;
         case.expected = expected;
         case.limit = steps.saturating_mul(MORE_STEPS).saturating_add(100_000);
         for order in (0..ORDERS).filter(|_| !is_exact) {
-            let (other, _) = case.interpret(program, Order::Random(seed.wrapping_add(order)))?;
+            let (other, _) = case.interpret(program, Order::Random(seed.wrapping_add(order)), 1)?;
             let fits = |equality: &Equality| case.equal(&other, *equality).is_ok();
             let all = [Equality::Bits, Equality::UpToRounding, Equality::InAnyOrder];
             let found = all.into_iter().find(fits).unwrap_or(Equality::InAnyOrder);
@@ -252,10 +254,17 @@ impl Case {
         let program = validate(program.clone())
             .map_err(|rejected| format!("rejected: {}{}", rejected.render(None, Style::Plain), text()))?;
         let equality = self.allowed(soundness);
-        for order in [Order::Fixed, Order::Random(self.seed)] {
-            let (found, _) =
-                self.interpret(&program, order).map_err(|error| format!("{order:?}: {error}{}", text()))?;
-            self.equal(&found, equality).map_err(|what| format!("in {order:?}: {what}{}", text()))?;
+        let mut runs = vec![(Order::Fixed, 1), (Order::Random(self.seed), 1)];
+        let ranks = useful_ranks(program.sdfg());
+        if ranks > 1 {
+            runs.extend([ranks, ranks - 1].map(|ranks| (Order::Random(self.seed), ranks)));
+        }
+        for (order, ranks) in runs {
+            let place = format!("in {order:?} on {ranks} ranks");
+            let (found, _) = self
+                .interpret(&program, order, ranks)
+                .map_err(|error| format!("{place}: {error}{}", text()))?;
+            self.equal(&found, equality).map_err(|what| format!("{place}: {what}{}", text()))?;
         }
         Ok(())
     }
@@ -281,13 +290,14 @@ impl Case {
     }
 
     /// Results of the interpreter, and the number of its steps.
-    fn interpret(&self, program: &Validated, order: Order) -> Result<(Arguments, u64), String> {
+    fn interpret(&self, program: &Validated, order: Order, ranks: u32) -> Result<(Arguments, u64), String> {
         let mut arguments = self.arguments.clone();
         let mut interpreter =
             Interpreter::new(program).map_err(|error| format!("not interpreted: {error}"))?;
         let externals = trusted::externals();
         let options = Options {
             order,
+            ranks,
             step_limit: Some(self.limit),
             libraries: Some(&Operations),
             externals: Some(&externals),

@@ -213,6 +213,7 @@ impl Machine<'_> {
             Fault::Gone => TrapKind::Unbound { container },
             Fault::Unreachable => TrapKind::UnreachableMemory { container },
             Fault::Remote(by, owner) => TrapKind::RemoteElement { container, index, by, owner },
+            Fault::Stale(by, owner) => TrapKind::StaleCopy { container, index, by, owner },
             Fault::Conflict(earlier) => {
                 let first = Box::new(self.accessor(earlier));
                 let second = Box::new(self.accessor(stamp));

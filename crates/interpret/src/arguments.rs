@@ -96,6 +96,14 @@ pub enum ArgumentError {
         /// Why.
         error: EvalError,
     },
+    /// A distribution that does not give each element one owner.
+    #[error("`{name}` is not distributed: {what}")]
+    BadDistribution {
+        /// The container.
+        name: String,
+        /// The reason.
+        what: String,
+    },
     /// A tensor for a queue that an array of streams does not have.
     #[error("`{name}` is no queue of `{stream}`, which has the extents {extents:?}")]
     NoQueue {

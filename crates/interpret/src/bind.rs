@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use sdfg_graph::ir::{Container, ContainerKind, Distribution, Layout, Sdfg};
+use sdfg_graph::ir::{Container, ContainerKind, Layout, Sdfg};
 use sdfg_language::symbolic::{Expr, Symbol};
 
 use super::arguments::{ArgumentError, Arguments, queue_names};
 use super::machine::Machine;
 use super::memory::{Binding, Contents, Dimension, Handle, packed};
-use super::ranks::{Blocks, Placement};
+use super::ranks::{Blocks, DistributionCode, Placement};
 use super::stream::Stream;
 use crate::tensor::Tensor;
 
@@ -30,13 +30,13 @@ pub(super) fn bind(
     let mut layouts = Vec::new();
     for (number, (_, container)) in sdfg.containers().enumerate() {
         if container.is_argument() {
-            let grid = grid(container, symbols, machine.options.ranks)?;
-            let queues = queues(container, symbols)?;
-            layouts.push((number, container, strides(container, symbols)?, grid, queues));
+            let (layout, queues) = (strides(container, symbols)?, queues(container, symbols)?);
+            let placement = placement(container, layout.as_ref(), symbols, machine.options.ranks)?;
+            layouts.push((number, container, layout, placement, queues));
         }
     }
     let mut bound = Vec::new();
-    for (number, container, layout, grid, queues) in layouts {
+    for (number, container, layout, placement, queues) in layouts {
         if let Some((shape, capacity)) = queues {
             let binding = Binding::Queues(receive(container, &shape, capacity, arguments, machine));
             bound.push((number, Bound { binding, shape }));
@@ -52,14 +52,12 @@ pub(super) fn bind(
             Some((dims, offset, total)) => {
                 let (data, defined) = spread(&data, defined, size, &dims, offset, total);
                 let contents = Contents::Bytes(data, Some(defined));
-                let placement = placement(grid, offset, &dims, machine.options.ranks);
                 let handle = machine.store.allocate(size, total, contents, memory, checked, placement);
                 Binding::Elements(handle.with(offset, dims))
             }
             None => {
                 let contents = Contents::Bytes(data, defined);
                 let dims = if container.shape().is_empty() { Vec::new() } else { packed(&shape) };
-                let placement = placement(grid, 0, &dims, machine.options.ranks);
                 let handle = machine.store.allocate(size, count, contents, memory, checked, placement);
                 Binding::Elements(handle.with(0, dims))
             }
@@ -104,34 +102,40 @@ fn receive(
     machine.store.allocate_stream(stream).with(0, packed(extents))
 }
 
-/// The grid over which an argument is cut into blocks, if it is.
-fn grid(
+/// The ranks that hold the elements of an argument.
+fn placement(
     container: &Container,
+    layout: Option<&Strided>,
     symbols: &BTreeMap<Symbol, i64>,
     ranks: u32,
-) -> Result<Option<Vec<i64>>, ArgumentError> {
+) -> Result<Placement, ArgumentError> {
+    if ranks <= 1 {
+        return Ok(Placement::Of(None));
+    }
     let name = || container.name.clone();
-    match &container.distribution {
-        Distribution::Local if ranks > 1 => {
-            Err(ArgumentError::Unsupported { name: name(), what: "a container of each rank's own" })
+    let mut value = |expr: &Expr| {
+        let error = |error| ArgumentError::BadShape { name: name(), error };
+        expr.eval(&|symbol| symbols.get(symbol).copied()).map_err(error)
+    };
+    let grid = match DistributionCode::new(&container.distribution, &mut value)? {
+        DistributionCode::Replicated => return Ok(Placement::Replicated),
+        DistributionCode::Local => {
+            let what = "a container of each rank's own";
+            return Err(ArgumentError::Unsupported { name: name(), what });
         }
-        Distribution::Replicated | Distribution::Local => Ok(None),
-        Distribution::Block { grid } => {
-            let error = |error| ArgumentError::BadShape { name: name(), error };
-            let parts = grid.iter().map(|parts| parts.eval(&|s| symbols.get(s).copied()).map_err(error));
-            parts.collect::<Result<_, _>>().map(Some)
+        DistributionCode::Blocks(grid) => grid,
+    };
+    let (dims, offset, count) = match layout {
+        Some(layout) => layout.clone(),
+        None => {
+            let shape = container.shape().iter().map(value).collect::<Result<Vec<i64>, _>>()?;
+            let count = shape.iter().fold(1, |count: i64, extent| count.saturating_mul(*extent));
+            (packed(&shape), 0, usize::try_from(count).unwrap_or(0))
         }
-    }
-}
-
-fn placement(grid: Option<Vec<i64>>, offset: i64, dims: &[Dimension], ranks: u32) -> Placement {
-    match grid {
-        Some(grid) if ranks > 1 => {
-            Placement::Blocks(Box::new(Blocks { offset, dims: dims.to_vec(), grid, ranks }))
-        }
-        None if ranks > 1 => Placement::Replicated,
-        Some(_) | None => Placement::Anywhere,
-    }
+    };
+    let blocks = Blocks::new(&grid, offset, &dims, count, ranks)
+        .map_err(|what| ArgumentError::BadDistribution { name: name(), what })?;
+    Ok(Placement::Blocks(Box::new(blocks)))
 }
 
 type Strided = (Vec<Dimension>, i64, usize);

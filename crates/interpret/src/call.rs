@@ -74,7 +74,7 @@ impl<'p> Machine<'p> {
                         contents,
                         Memory::ANY,
                         checked,
-                        Placement::Anywhere,
+                        Placement::Of(outer.rank),
                     ))
                 }
                 ArgumentCode::Out(_) => {
@@ -86,7 +86,7 @@ impl<'p> Machine<'p> {
                         Contents::Undefined,
                         Memory::ANY,
                         checked,
-                        Placement::Anywhere,
+                        Placement::Of(outer.rank),
                     ))
                 }
             };
@@ -214,15 +214,18 @@ impl<'p> Machine<'p> {
     ) -> Result<Placement, Box<Trap>> {
         let ranks = self.options.ranks;
         if ranks <= 1 || call.rank.is_some() || code.constant.is_some() {
-            return Ok(Placement::Anywhere);
+            return Ok(Placement::Of(call.rank));
         }
         Ok(match &code.distribution {
             DistributionCode::Replicated => Placement::Replicated,
             DistributionCode::Local => Placement::Local(usize::try_from(count).unwrap_or(0)),
             DistributionCode::Blocks(grid) => {
-                let grid = grid.iter().map(|parts| self.size(call, parts, site));
-                let grid = grid.collect::<Result<Vec<i64>, _>>()?;
-                Placement::Blocks(Box::new(Blocks { offset, dims: dims.to_vec(), grid, ranks }))
+                let grid = grid.eval(|parts| self.size(call, parts, site))?;
+                let count = usize::try_from(count).unwrap_or(0);
+                let blocks = Blocks::new(&grid, offset, dims, count, ranks).map_err(|what| {
+                    self.trap(TrapKind::BadDistribution { container: code.name.clone(), what }, site)
+                })?;
+                Placement::Blocks(Box::new(blocks))
             }
         })
     }

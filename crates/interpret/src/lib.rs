@@ -57,7 +57,7 @@ pub use callbacks::{Callback, Callbacks};
 pub use external::{ExternalArgument, ExternalMemory, Externals, Libraries, LibraryOperand};
 use machine::{Activity, ActivityFrame, Call, Machine};
 use memory::{Binding, Handle, Store};
-pub use options::{Moved, Options, Report, TRACE_LIMIT};
+pub use options::{Moved, Options, Received, Report, TRACE_LIMIT};
 pub use order::Order;
 use program::Program;
 pub use resolve::ResolveError;

@@ -151,6 +151,8 @@ pub(super) struct Counts {
     pub(super) moved: Vec<u64>,
     /// Uses of ends that move any number of elements at once, by access.
     pub(super) passes: Vec<u64>,
+    /// For each rank the bytes that copies brought from other ranks, and those of them that a resolution combined.
+    pub(super) received: Vec<(u64, u64)>,
     /// Procedures and blocks in order of execution, if that is asked for.
     pub(super) order: Vec<(usize, usize)>,
     /// Executions, by procedure and block.

@@ -67,6 +67,8 @@ pub(super) enum Fault {
     Unreachable,
     /// A rank, or all of them, cannot access what is on another one.
     Remote(Rank, Rank),
+    /// The copy on the first rank is not what the second one, the owner, wrote.
+    Stale(u32, u32),
     /// Another access of it is not ordered with this one.
     Conflict(Stamp),
 }
@@ -268,6 +270,7 @@ impl Store {
     ) -> Result<&mut [u8], Fault> {
         let (buffer, at) = self.locate(handle, position, accessing, true)?;
         buffer.record(at, accessing)?;
+        buffer.placement.wrote(at, accessing.is_copy);
         if let Some(word) = buffer.defined.get_mut(at / 64) {
             *word |= 1 << (at % 64);
         }
@@ -289,6 +292,7 @@ impl Store {
             return Err(Fault::Undefined);
         }
         buffer.record(at, accessing)?;
+        buffer.placement.wrote(at, accessing.is_copy);
         Ok(&mut buffer.data[at * buffer.size..(at + 1) * buffer.size])
     }
 
@@ -301,6 +305,11 @@ impl Store {
             return None;
         }
         buffer.data.get(at * buffer.size..(at + 1) * buffer.size)
+    }
+
+    /// The ranks that hold each element of a buffer.
+    pub(super) fn placement(&self, handle: &Handle) -> &Placement {
+        &self.buffers[handle.store as usize].placement
     }
 
     /// The buffer of an element and its position in it, if the processor reaches it.
@@ -323,7 +332,8 @@ impl Store {
         match buffer.placement.locate(position, accessing.rank, accessing.is_copy, writes) {
             Ok(at) if at < buffer.count => Ok((buffer, at)),
             Ok(_) => Err(Fault::Outside),
-            Err(Elsewhere(owner)) => Err(Fault::Remote(accessing.rank, owner)),
+            Err(Elsewhere::On(owner)) => Err(Fault::Remote(accessing.rank, owner)),
+            Err(Elsewhere::Stale(owner)) => Err(Fault::Stale(accessing.rank.unwrap_or(owner), owner)),
         }
     }
 

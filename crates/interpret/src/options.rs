@@ -59,6 +59,8 @@ pub struct Report {
     pub tasklets: u64,
     /// Elements moved by each end of a memlet that moved any.
     pub moved: Vec<Moved>,
+    /// Bytes that each rank received by copies; empty on one rank.
+    pub received: Vec<Received>,
     /// Blocks that were executed, with how often.
     pub blocks: Vec<(ElementPath, u64)>,
     /// With [`Options::trace`], indices into `blocks` in the order of execution: the first [`TRACE_LIMIT`].
@@ -80,6 +82,16 @@ pub struct Moved {
     pub elements: u64,
     /// Number of bytes.
     pub bytes: u64,
+}
+
+/// Bytes that a rank received from other ranks: values for elements that it holds, of which it neither owns the source nor has a
+/// current replica.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Received {
+    /// Set by copies without a conflict resolution.
+    pub copied: u64,
+    /// Combined by copies with one, each value of the source by itself.
+    pub combined: u64,
 }
 
 impl Report {
@@ -105,6 +117,9 @@ impl Report {
             }
         }
         let order = counts.order.iter().filter_map(|place| numbers.get(place).copied()).collect();
-        Report { steps: counts.steps, tasklets: counts.tasklets, moved: moved.collect(), blocks, order }
+        let received = counts.received.iter();
+        let received = received.map(|&(copied, combined)| Received { copied, combined }).collect();
+        let (steps, tasklets) = (counts.steps, counts.tasklets);
+        Report { steps, tasklets, moved: moved.collect(), received, blocks, order }
     }
 }

@@ -88,7 +88,7 @@ pub(super) struct ContainerCode {
     pub(super) lifetime: Lifetime,
     /// Its memory, unless it follows from the caller.
     pub(super) memory: Memory,
-    pub(super) distribution: DistributionCode,
+    pub(super) distribution: DistributionCode<Index>,
     /// Contents of a constant.
     pub(super) constant: Option<Vec<u8>>,
     /// Number among the persistent containers.

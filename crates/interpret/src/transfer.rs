@@ -1,9 +1,9 @@
-//! Copies between containers, and the ends of queues (`docs/semantics.md`, "Copies" and "Streams").
+//! Copies between containers, and the ends of queues (`docs/semantics.md`, "Copies", "Streams" and "Ranks").
 
 use super::access::{self, Part};
 use super::machine::{Activity, ActivityFrame, ActivityStep, At, Call, Machine};
 use super::memory::Handle;
-use super::program::{CopyCode, CopySource, CountCode, EndCode, Item};
+use super::program::{CopyCode, CopySource, CountCode, EndCode, Item, WriteCode};
 use super::shadow::Point;
 use super::stream_order::Origin;
 use super::trap::{Trap, TrapKind};
@@ -128,6 +128,12 @@ impl<'p> Machine<'p> {
         for k in 0..found {
             source.index(k, &mut index);
             let position = self.position(call, from, &index)?;
+            if self.options.ranks > 1 {
+                let mut to = Vec::new();
+                target.index(k, &mut to);
+                let to = self.position(call, &code.to.end, &to)?;
+                self.count_received(call, (from, position), (&code.to, to));
+            }
             bytes.extend_from_slice(self.read(call, from, position, at)?);
         }
         let size = bytes.len() / usize::try_from(found).unwrap_or(1).max(1);
@@ -137,6 +143,22 @@ impl<'p> Machine<'p> {
             self.write(call, &code.to, position, at, element)?;
         }
         Ok(())
+    }
+
+    /// Counts the bytes that ranks receive as one element is copied: those that hold the target and lack the source.
+    fn count_received(&mut self, call: &Call, from: (&EndCode, i64), to: (&WriteCode, i64)) {
+        let elements = (access::elements(call, from.0), access::elements(call, &to.0.end));
+        let (Some(source), Some(target)) = elements else { return };
+        let places = (usize::try_from(from.1), usize::try_from(to.1));
+        let (Ok(source_place), Ok(target_place)) = places else { return };
+        let bytes = self.program.accesses[from.0.access.0 as usize].size;
+        let (source, target) = (self.store.placement(source), self.store.placement(target));
+        self.counts.received.resize(self.options.ranks as usize, (0, 0));
+        for (rank, (copied, combined)) in (0..).zip(&mut self.counts.received) {
+            if target.is_on(target_place, rank) && !source.supplies(source_place, rank) {
+                *(if to.0.resolution.is_some() { combined } else { copied }) += bytes;
+            }
+        }
     }
 
     fn copy_frame(

@@ -197,6 +197,28 @@ pub enum TrapKind {
         /// The rank that holds it; `None` where several have copies or elements of their own.
         owner: Option<u32>,
     },
+    /// A read of a rank's copy of an element that its owner wrote, before a copy set it.
+    #[error(
+        "stale copy: rank {by} has a copy of element {index:?} of `{container}` that no copy set since rank {owner} wrote it; copy it"
+    )]
+    StaleCopy {
+        /// The container.
+        container: String,
+        /// The index.
+        index: Vec<i64>,
+        /// The rank that reads it.
+        by: u32,
+        /// The rank that owns it.
+        owner: u32,
+    },
+    /// A distribution that does not give each element one owner.
+    #[error("bad distribution: `{container}` is not distributed: {what}")]
+    BadDistribution {
+        /// The container.
+        container: String,
+        /// The reason.
+        what: String,
+    },
     /// A copy or reduction between parts of different size.
     #[error("size mismatch: {found} elements cannot fill {expected}")]
     SizeMismatch {

@@ -35,10 +35,13 @@ mod engine;
 mod loops;
 pub mod pattern;
 mod random;
+mod ranks;
 pub mod retarget;
 pub mod rewrites;
 pub mod strategy;
 pub mod verify;
+
+pub use ranks::useful_ranks;
 
 pub use engine::{
     Action, Anchor, Application, Chain, ChainError, Claim, Conditions, Evidence, Fact, Group, HEADINGS,

@@ -1,8 +1,10 @@
 //! Rule: declarations of symbols and containers, independent of their uses.
 
+use std::collections::BTreeSet;
+
 use sdfg_graph::analysis::accesses::memory_of_control_flow;
 use sdfg_graph::diagnostic::{Code, Diagnostic, Element};
-use sdfg_graph::ir::{Container, ContainerKind, Distribution, Lifetime, NodeKind};
+use sdfg_graph::ir::{Container, ContainerKind, Cut, Distribution, Lifetime, NodeKind, Parts};
 use sdfg_language::symbolic::{EvalError, Expr};
 
 use super::scope_context::ScopeContext;
@@ -32,7 +34,7 @@ pub(super) fn check(program: &Program<'_>, table: &SymbolTable, findings: &mut F
         shape(program, container, if container.transient { &inner } else { &frame }, findings);
         alias(program, container, findings);
         constant(program, container, findings);
-        distribution(program, container, findings);
+        distribution(program, container, if container.transient { &inner } else { &frame }, findings);
     }
     ended(program, findings);
 }
@@ -164,17 +166,70 @@ fn constant(program: &Program<'_>, container: &Container, findings: &mut Finding
     }
 }
 
-/// A process grid has as many dimensions as what it cuts, and at least one part along each.
-fn distribution(program: &Program<'_>, container: &Container, findings: &mut Findings) {
-    let Distribution::Block { grid } = &container.distribution else { return };
-    let mut error = |message| {
-        findings.push(program.container_error(Code::DistributionRank, container, message));
+/// A process grid fits what it cuts, so that every element has one owner.
+fn distribution(program: &Program<'_>, container: &Container, frame: &ScopeContext, findings: &mut Findings) {
+    let Distribution::Blocks(blocks) = &container.distribution else { return };
+    let error = |code, message| program.container_error(code, container, message);
+    for expr in container.distribution.exprs() {
+        frame.check(program.sdfg, expr, "distribution", &error, findings);
+    }
+    let mut misfit = |message| findings.push(error(Code::DistributionRank, message));
+    let name = &container.name;
+    if blocks.cuts.len() != container.shape().len() {
+        let (dimensions, cuts) = (counted(container.shape().len(), "dimension"), blocks.cuts.len());
+        let what = if blocks.is_plain() { "process grid" } else { "list of cuts" };
+        misfit(format!("`{name}` has {dimensions}, its {what} {cuts}"));
+    }
+    if let Some(parts) = blocks.grid.iter().filter_map(Expr::as_int).find(|parts| *parts < 1) {
+        misfit(format!("`{name}` is cut into {parts} parts along a dimension"));
+    }
+    let mut cut_by = BTreeSet::new();
+    for (dimension, cut) in blocks.cuts.iter().enumerate().filter_map(|(d, cut)| Some((d, cut.as_ref()?))) {
+        let Some(parts) = blocks.grid.get(cut.along) else {
+            let (along, grid) = (cut.along, counted(blocks.grid.len(), "dimension"));
+            misfit(format!("`{name}` is cut along dimension {along} of a process grid with {grid}"));
+            continue;
+        };
+        if !cut_by.insert(cut.along) {
+            let along = cut.along;
+            misfit(format!(
+                "two dimensions of `{name}` are cut along dimension {along} of the process grid, so some elements \
+                 have no owner"
+            ));
+        }
+        if let Some(message) = misplaced(cut, parts, container.shape().get(dimension)) {
+            misfit(format!("dimension {dimension} of `{name}`: {message}"));
+        }
+    }
+}
+
+/// Why constant starts or widths of a dimension of this extent cannot be those of so many parts.
+fn misplaced(cut: &Cut, parts: &Expr, extent: Option<&Expr>) -> Option<String> {
+    if let Some(width) = cut.halo.iter().filter_map(Expr::as_int).find(|width| *width < 0) {
+        return Some(format!("a halo is {width} elements wide"));
+    }
+    let stated = match &cut.parts {
+        Parts::Equal | Parts::Balanced(_) => return None,
+        Parts::Starts(starts) => {
+            if parts.as_int().is_some_and(|parts| parts - 1 != starts.len() as i64) {
+                let starts = counted(starts.len(), "start");
+                return Some(format!(
+                    "{starts} for {parts} parts; part 0 starts at 0, the others are listed"
+                ));
+            }
+            starts
+        }
     };
-    if grid.len() != container.shape().len() {
-        let (dimensions, grid) = (counted(container.shape().len(), "dimension"), grid.len());
-        error(format!("`{}` has {dimensions}, its process grid {grid}", container.name));
+    let extent = extent.and_then(Expr::as_int);
+    let mut previous = 0;
+    for start in stated.iter().filter_map(Expr::as_int) {
+        if start < previous {
+            return Some(format!("a part starts at {start}, after one that starts at {previous}"));
+        }
+        if let Some(extent) = extent.filter(|extent| start > *extent) {
+            return Some(format!("a part starts at {start}, beyond the extent {extent}"));
+        }
+        previous = start;
     }
-    if let Some(parts) = grid.iter().filter_map(Expr::as_int).find(|parts| *parts < 1) {
-        error(format!("`{}` is cut into {parts} parts along a dimension", container.name));
-    }
+    None
 }

@@ -21,8 +21,8 @@ use super::{EditError, expect_edge, names};
 pub enum Cover {
     /// Every element that is copied is accessed, whatever the symbols are.
     Exact,
-    /// Elements may be read that are not accessed inside; the caller knows that they are defined. A stencil needs this:
-    /// without iterations, it accesses nothing.
+    /// Elements may be read, or combined by a conflict resolution, that are not accessed inside; the caller knows that they are
+    /// defined. A stencil needs this: without iterations, it accesses nothing.
     MoreIsDefined,
 }
 
@@ -54,21 +54,8 @@ impl Editor<'_> {
         }
         expect_edge(self.state(state)?, edge)?;
         self.attempt(|editor| {
-            editor.propagate_pending();
-            let exact = exactness(editor, state, edge).get(&edge).copied().unwrap_or(true);
-            let graph = editor.graph(state);
-            let found = graph.edge(edge).clone();
-            let (access, reads) = match &found.memlet.flow {
-                Flow::Read(access) => (access.clone(), true),
-                Flow::Write { to, .. } => (to.clone(), false),
-                Flow::Order | Flow::Copy { .. } | Flow::Value | Flow::Bind(_) => {
-                    let reason = "only what moves between a container and a connector can get a local copy";
-                    return Err(super::subgraph::cannot_cross(graph, edge, reason));
-                }
-            };
-            let may_be_more = reads && cover == Cover::MoreIsDefined;
-            let is_exact = exact || may_be_more && exists(editor.sdfg(), state, &access);
-            check_exact(editor.sdfg(), graph, edge, &access, is_exact)?;
+            let (access, reads) = checked_exact(editor, state, edge, cover)?;
+            let found = editor.graph(state).edge(edge).clone();
             let around = editor.enclosing_edge(state, edge);
             let layout = Hull::of(editor.sdfg(), editor.graph(state), &around, &access)?;
             let kind = match layout.shape.is_empty() {
@@ -99,7 +86,7 @@ impl Editor<'_> {
     }
 
     /// Cuts the edge in two at the access node.
-    fn splice(
+    pub(super) fn splice(
         &mut self,
         state: StateId,
         edge: EdgeId,
@@ -166,6 +153,34 @@ impl Editor<'_> {
     }
 }
 
+/// What moves over an edge, and whether it is read. Refuses edges whose copy would access other elements than the scope does.
+pub(super) fn checked_exact(
+    editor: &mut Editor<'_>,
+    state: StateId,
+    edge: EdgeId,
+    cover: Cover,
+) -> Result<(Access, bool), EditError> {
+    editor.propagate_pending();
+    let exact = exactness(editor, state, edge).get(&edge).copied().unwrap_or(true);
+    let graph = editor.graph(state);
+    let (access, reads) = match &graph.edge(edge).memlet.flow {
+        Flow::Read(access) => (access.clone(), true),
+        Flow::Write { to, .. } => (to.clone(), false),
+        Flow::Order | Flow::Copy { .. } | Flow::Value | Flow::Bind(_) => {
+            let reason = "only what moves between a container and a connector can get a local copy";
+            return Err(super::subgraph::cannot_cross(graph, edge, reason));
+        }
+    };
+    let combines = graph.edge(edge).memlet.resolution().is_some();
+    let may_be_more = (reads || combines) && cover == Cover::MoreIsDefined;
+    if may_be_more && combines && exists(editor.sdfg(), state, &access) {
+        return Ok((access, reads));
+    }
+    let is_exact = exact || may_be_more && exists(editor.sdfg(), state, &access);
+    check_exact(editor.sdfg(), graph, edge, &access, is_exact)?;
+    Ok((access, reads))
+}
+
 /// Whether all elements of an access are proved to lie in its container: a hull of what is accessed may go beyond it.
 fn exists(sdfg: &Sdfg, state: StateId, access: &Access) -> bool {
     let whole = Subset::full(sdfg.container(access.container).shape());
@@ -212,7 +227,7 @@ fn check_exact(
 }
 
 /// Edges inside of an edge, to the leaves; not the edge itself.
-fn segments_inside(graph: &State, edge: EdgeId, reads: bool) -> BTreeSet<EdgeId> {
+pub(super) fn segments_inside(graph: &State, edge: EdgeId, reads: bool) -> BTreeSet<EdgeId> {
     let mut found = BTreeSet::new();
     for leaf in leaf_edges(graph, edge) {
         let path = memlet_path(graph, leaf);

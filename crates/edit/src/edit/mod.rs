@@ -11,6 +11,7 @@ mod changes;
 mod contract;
 mod control;
 mod copies;
+mod double;
 mod edge;
 mod editor;
 mod error;
@@ -45,6 +46,7 @@ mod tests;
 
 pub use changes::{Change, ChangeKind, Changes};
 pub(crate) use control::jumps_out;
+pub use double::{LeadingDimension, Partials};
 pub use editor::Editor;
 pub use error::EditError;
 pub use label::{derived_block_label, derived_container_name, derived_label};

@@ -7,8 +7,9 @@ use sdfg_language::dtype::ElementType;
 use sdfg_language::symbolic::{Expr, Symbol};
 use sdfg_language::value::Value;
 
+use super::distribution::Distribution;
 use super::source::SourceLoc;
-use super::storage::{Distribution, Lifetime, Storage};
+use super::storage::{Lifetime, Storage};
 
 /// A named, typed holder of data.
 ///

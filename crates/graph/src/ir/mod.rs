@@ -4,6 +4,7 @@
 //! `validate` defines validity, and `docs/semantics.md` the meaning.
 
 pub mod container;
+pub mod distribution;
 pub mod draft;
 pub mod ids;
 pub(crate) mod labels;
@@ -23,6 +24,7 @@ pub mod structure;
 pub(crate) mod undo;
 
 pub use container::{Container, ContainerKind, Layout};
+pub use distribution::{Blocks, Cut, Distribution, Parts};
 pub use ids::{BlockId, ContainerId, EdgeId, NodeId, RegionId, StateId, TransitionId};
 pub use memlet::{Access, AccessedPart, ConflictResolution, Flow, Memlet, Volume};
 pub use node::{
@@ -37,4 +39,4 @@ pub use schedule::{
 pub use sdfg::{FloatMode, Sdfg};
 pub use source::SourceLoc;
 pub use state::{Edge, State};
-pub use storage::{Distribution, Lifetime, Storage};
+pub use storage::{Lifetime, Storage};

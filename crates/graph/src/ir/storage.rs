@@ -1,6 +1,4 @@
-//! Memory, lifetime and distribution of containers.
-
-use sdfg_language::symbolic::Expr;
+//! Memory and lifetime of containers.
 
 /// The memory that holds a container (paper section 3.1: "tied to a specific storage location").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -95,19 +93,4 @@ impl Lifetime {
             Lifetime::External => "external",
         }
     }
-}
-
-/// Distributions of globally addressed containers over the ranks of a program.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub enum Distribution {
-    /// Every rank holds all elements.
-    #[default]
-    Replicated,
-    /// Cut into equal blocks over a process grid: dimension `d` into `grid[d]` parts of `ceil(shape[d] / grid[d])`.
-    Block {
-        /// Number of parts of each dimension.
-        grid: Vec<Expr>,
-    },
-    /// Every rank has a container of its own of the declared shape.
-    Local,
 }

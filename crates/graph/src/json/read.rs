@@ -12,10 +12,11 @@ use super::schema;
 use crate::ir::ids::Id;
 use crate::ir::sdfg::FloatMode;
 use crate::ir::{
-    Access, Block, BlockId, BlockKind, Branch, ConflictResolution, Connector, Consume, Container,
-    ContainerKind, Distribution, Edge, Flow, Layout, LibraryNode, Lifetime, Loop, Map, Memlet, NestedSdfg,
-    Node, NodeId, NodeKind, OpenMpSchedule, Reduce, RegionId, Schedule, ScheduleAttributes, ScheduleKind,
-    ScopeExit, Sdfg, State, Storage, Tasklet, TaskletBody, Transition, Volume,
+    Access, Block, BlockId, BlockKind, Blocks, Branch, ConflictResolution, Connector, Consume, Container,
+    ContainerKind, Cut, Distribution, Edge, Flow, Layout, LibraryNode, Lifetime, Loop, Map, Memlet,
+    NestedSdfg, Node, NodeId, NodeKind, OpenMpSchedule, Parts, Reduce, RegionId, Schedule,
+    ScheduleAttributes, ScheduleKind, ScopeExit, Sdfg, State, Storage, Tasklet, TaskletBody, Transition,
+    Volume,
 };
 use crate::path::closest;
 use crate::text::dialect_name;
@@ -58,6 +59,28 @@ impl Reader {
         let read_item =
             |(i, item): (usize, &T)| self.field(format!("{name}[{i}]"), |reader| read(reader, item));
         items.iter().enumerate().map(read_item).collect()
+    }
+
+    fn cut(&mut self, wire: &schema::Cut) -> Read<Cut> {
+        let parts = match &wire.parts {
+            schema::Parts::Equal => Parts::Equal,
+            schema::Parts::Balanced => Parts::Balanced(None),
+            schema::Parts::Within(range) => Parts::Balanced(Some(self.pair("parts.within", range)?)),
+            schema::Parts::Starts(starts) => {
+                Parts::Starts(self.texts("parts.starts", starts, Self::symbolic)?)
+            }
+        };
+        let mut cut = Cut::new(wire.along, parts);
+        if let Some(halo) = &wire.halo {
+            cut.halo = self.pair("halo", halo)?;
+        }
+        Ok(cut)
+    }
+
+    fn pair(&mut self, name: &str, [first, second]: &[String; 2]) -> Read<[Expr; 2]> {
+        let mut item =
+            |index: usize, text: &str| self.field(format!("{name}[{index}]"), |reader| reader.symbolic(text));
+        Ok([item(0, first)?, item(1, second)?])
     }
 
     /// Reads every text of a list.
@@ -205,8 +228,14 @@ impl Reader {
             None => Distribution::Replicated,
             Some(schema::Distribution::Local) => Distribution::Local,
             Some(schema::Distribution::Block { grid }) => {
-                Distribution::Block { grid: self.texts("distribution.block.grid", grid, Self::symbolic)? }
+                Distribution::block(self.texts("distribution.block.grid", grid, Self::symbolic)?)
             }
+            Some(schema::Distribution::Grid { grid, cuts }) => Distribution::Blocks(Blocks {
+                grid: self.texts("distribution.grid.grid", grid, Self::symbolic)?,
+                cuts: self.list("distribution.grid.cuts", cuts, |reader, cut| {
+                    cut.as_ref().map(|cut| reader.cut(cut)).transpose()
+                })?,
+            }),
         };
         if let Some(values) = &wire.constant {
             let ty = element.lane();

@@ -92,6 +92,25 @@ pub(super) struct Stream {
 pub(super) enum Distribution {
     Local,
     Block { grid: Vec<String> },
+    Grid { grid: Vec<String>, cuts: Vec<Option<Cut>> },
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Cut {
+    pub(super) along: usize,
+    pub(super) parts: Parts,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) halo: Option<[String; 2]>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Parts {
+    Equal,
+    Balanced,
+    Within([String; 2]),
+    Starts(Vec<String>),
 }
 
 #[derive(Serialize, Deserialize)]

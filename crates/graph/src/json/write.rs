@@ -10,9 +10,9 @@ use sdfg_language::tasklet::ExternalOrigin;
 
 use super::schema;
 use crate::ir::{
-    Access, BlockId, BlockKind, ConflictResolution, Connector, Container, ContainerId, ContainerKind,
-    Distribution, Edge, Flow, Layout, Lifetime, Memlet, NodeId, NodeKind, RegionId, Schedule, Sdfg, StateId,
-    Storage, Tasklet, TaskletBody, Volume,
+    Access, BlockId, BlockKind, ConflictResolution, Connector, Container, ContainerId, ContainerKind, Cut,
+    Distribution, Edge, Flow, Layout, Lifetime, Memlet, NodeId, NodeKind, Parts, RegionId, Schedule, Sdfg,
+    StateId, Storage, Tasklet, TaskletBody, Volume,
 };
 use crate::text::dialect_name;
 use crate::text::print_value;
@@ -61,9 +61,28 @@ fn container(container: &Container) -> schema::Container {
         distribution: match &container.distribution {
             Distribution::Replicated => None,
             Distribution::Local => Some(schema::Distribution::Local),
-            Distribution::Block { grid } => Some(schema::Distribution::Block { grid: texts(grid) }),
+            Distribution::Blocks(blocks) if blocks.is_plain() => {
+                Some(schema::Distribution::Block { grid: texts(&blocks.grid) })
+            }
+            Distribution::Blocks(blocks) => Some(schema::Distribution::Grid {
+                grid: texts(&blocks.grid),
+                cuts: blocks.cuts.iter().map(|part| part.as_ref().map(cut)).collect(),
+            }),
         },
         constant: container.constant.as_ref().map(|values| values.iter().map(|v| print_value(*v)).collect()),
+    }
+}
+
+fn cut(cut: &Cut) -> schema::Cut {
+    schema::Cut {
+        along: cut.along,
+        parts: match &cut.parts {
+            Parts::Equal => schema::Parts::Equal,
+            Parts::Balanced(None) => schema::Parts::Balanced,
+            Parts::Balanced(Some(range)) => schema::Parts::Within(range.each_ref().map(ToString::to_string)),
+            Parts::Starts(starts) => schema::Parts::Starts(texts(starts)),
+        },
+        halo: cut.has_halo().then(|| cut.halo.each_ref().map(ToString::to_string)),
     }
 }
 

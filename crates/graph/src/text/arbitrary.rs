@@ -15,8 +15,9 @@ use sdfg_language::value::Value;
 use super::syntax_arbitrary as arbitrary;
 use crate::ir::sdfg::FloatMode;
 use crate::ir::{
-    Block, BlockKind, Branch, ConflictResolution, Connector, Container, ContainerKind, Distribution, Layout,
-    Lifetime, Loop, OpenMpSchedule, RegionId, Schedule, ScheduleKind, Sdfg, State, Storage, Team, Transition,
+    Block, BlockKind, Blocks, Branch, ConflictResolution, Connector, Container, ContainerKind, Cut,
+    Distribution, Layout, Lifetime, Loop, OpenMpSchedule, Parts, RegionId, Schedule, ScheduleKind, Sdfg,
+    State, Storage, Team, Transition,
 };
 
 mod coverage;
@@ -121,6 +122,26 @@ impl Random {
             7 => Expr::max(&inner(self), &symbol),
             _ => inner(self).modulo(&Expr::int(4)),
         }
+    }
+
+    fn blocks(&mut self) -> Blocks {
+        let grid = self.symbolics(1, 3);
+        let cuts = self.several(0, 3, |random| random.maybe(70, Self::cut));
+        Blocks { grid, cuts }
+    }
+
+    fn cut(&mut self) -> Cut {
+        let parts = match self.below(4) {
+            0 => Parts::Equal,
+            1 => Parts::Balanced(None),
+            2 => Parts::Balanced(Some([self.symbolic(), self.symbolic()])),
+            _ => Parts::Starts(self.symbolics(0, 4)),
+        };
+        let mut cut = Cut::new(self.below(3), parts);
+        if self.chance(50) {
+            cut.halo = [self.symbolic(), self.symbolic()];
+        }
+        cut
     }
 
     fn symbolics(&mut self, least: usize, most: usize) -> Vec<Expr> {
@@ -232,7 +253,8 @@ impl Random {
         container.lifetime = self.pick(&Lifetime::ALL);
         container.distribution = match self.below(4) {
             0 => Distribution::Local,
-            1 => Distribution::Block { grid: self.symbolics(0, 2) },
+            1 if self.chance(40) => Distribution::block(self.symbolics(0, 2)),
+            1 => Distribution::Blocks(self.blocks()),
             _ => Distribution::Replicated,
         };
         if self.chance(30) {

@@ -15,9 +15,7 @@ use std::sync::Arc;
 use sdfg_graph::analysis::ScopeTree;
 use sdfg_graph::analysis::symbols::symbol_types;
 use sdfg_graph::diagnostic::ElementPath;
-use sdfg_graph::ir::{
-    Container, ContainerId, ContainerKind, Distribution, Layout, Lifetime, NodeId, Sdfg, State, Storage,
-};
+use sdfg_graph::ir::{Container, ContainerId, ContainerKind, Layout, Lifetime, NodeId, Sdfg, State, Storage};
 use sdfg_language::dtype::ScalarType;
 use sdfg_language::symbolic::{Expr, Symbol};
 use sdfg_language::tasklet::{CompiledCode, Environment, TypeError};
@@ -248,13 +246,9 @@ impl Resolver {
                 capacity: capacity.as_ref().map(|capacity| context.index(capacity)),
             },
         };
-        let distribution = match &container.distribution {
-            Distribution::Replicated => DistributionCode::Replicated,
-            Distribution::Block { grid } => {
-                DistributionCode::Blocks(grid.iter().map(|parts| context.index(parts)).collect())
-            }
-            Distribution::Local => DistributionCode::Local,
-        };
+        let mut index = |expr: &Expr| Ok(context.index(expr));
+        let Ok(distribution) =
+            DistributionCode::new::<std::convert::Infallible>(&container.distribution, &mut index);
         let is_persistent =
             container.transient && container.lifetime == Lifetime::Persistent && !container.is_alias();
         let persistent = is_persistent.then(|| {

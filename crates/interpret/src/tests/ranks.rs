@@ -2,7 +2,7 @@
 
 use super::{Options, Order, run_with};
 use crate::tensor::Tensor;
-use crate::{Arguments, TrapKind};
+use crate::{ArgumentError, Arguments, RunError, TrapKind};
 
 /// Runs on several numbers of ranks in several orders, which must give the same results.
 #[track_caller]
@@ -365,4 +365,204 @@ fn streams_of_all_ranks_are_reached_by_copies() {
     let found = trap_on(&popped, 2, &arguments);
     let expected = TrapKind::RemoteElement { container: "S".into(), index: vec![], by: Some(0), owner: None };
     assert_eq!(found, expected);
+}
+
+/// Two steps of smoothing over halos: `fresh` refreshes those of the container between them.
+fn smoothing(distribution: &str, fresh: &str) -> String {
+    format!(
+        "sdfg smooth {{
+  symbol N: i64
+  array A: f64[N] distribution({distribution})
+  transient array B: f64[N] distribution({distribution})
+  for steps: t = 0:2 {{
+    state refresh {{
+      access A
+      access fresh = A
+      {fresh}
+    }}
+    -> ends
+    state ends {{
+      access A
+      access B
+      A -> B: A[0] -> B[0]
+      A -> B: A[N - 1] -> B[N - 1]
+    }}
+    -> step
+    state step {{
+      access A
+      access B
+      access new = A
+      map ranks [r = 0:3] schedule(mpi) {{
+        map own [i = 1 + r * (N - 2) // 3:1 + (r + 1) * (N - 2) // 3] {{
+          tasklet smooth (l, c, u) -> (o) {{ o = l + 2 * c + u }}
+          own.A -> smooth.l: A[i - 1]
+          own.A -> smooth.c: A[i]
+          own.A -> smooth.u: A[i + 1]
+          smooth.o -> own.B: B[i]
+        }}
+        ranks.A -> own.A
+        own.B -> ranks.B
+      }}
+      A -> ranks.A
+      ranks.B -> B
+      B -> new: B[1:N - 1] -> A[1:N - 1]
+    }}
+  }}
+}}"
+    )
+}
+
+const HALO: &str = "grid(3)[balanced(0, 1, N - 1) halo(1, 1)]";
+
+#[test]
+fn a_copy_of_a_container_to_itself_refreshes_its_halos() {
+    let a = numbers(12);
+    let mut expected = a.clone();
+    for _ in 0..2 {
+        let old = expected.clone();
+        (1..11).for_each(|i| expected[i] = old[i - 1] + 2.0 * old[i] + old[i + 1]);
+    }
+    let arguments = Arguments::new().with("A", Tensor::vector(&a));
+    let source = smoothing(HALO, "A -> fresh");
+    let found = run_on(&source, &[1, 3, 8], &arguments);
+    assert_eq!(found.get("A"), Some(&Tensor::vector(&expected)));
+    let halo = smoothing("grid(3)[starts(0, 4, 7) halo(1, 1)]", "A -> fresh");
+    assert_eq!(run_on(&halo, &[1, 3, 8], &arguments), found);
+}
+
+#[test]
+fn copies_are_undefined_until_a_copy_sets_them() {
+    let arguments = Arguments::new().with("A", Tensor::vector(&numbers(12)));
+    let stale =
+        |by, index, owner| TrapKind::StaleCopy { container: "A".into(), index: vec![index], by, owner };
+    // Nobody set the halos of the argument; the first missing one is met first.
+    assert_eq!(trap_on(&smoothing(HALO, ""), 3, &arguments), stale(0, 4, 1));
+    // The copy to the end sets the halo after part 0 only.
+    let one = smoothing(HALO, "A -> fresh: A[4] -> A[4]");
+    assert_eq!(trap_on(&one, 3, &arguments), stale(1, 3, 0));
+    assert_eq!(
+        stale(1, 3, 0).to_string(),
+        "stale copy: rank 1 has a copy of element [3] of `A` that no copy set since rank 0 wrote it; copy it"
+    );
+    // A narrower halo has no place for the element.
+    let narrow = smoothing("grid(3)[balanced(0, 1, N - 1) halo(0, 1)]", "A -> fresh");
+    let expected =
+        TrapKind::RemoteElement { container: "A".into(), index: vec![3], by: Some(1), owner: Some(0) };
+    assert_eq!(trap_on(&narrow, 3, &arguments), expected);
+    // On one rank everything is there.
+    run_on(&smoothing(HALO, ""), &[1], &arguments);
+}
+
+#[test]
+fn an_owner_makes_the_copies_of_others_stale() {
+    // `C` has a part for each process along dimension 0 of the grid, and replicas along dimension 1.
+    let source = |fresh: &str, reader: i64| {
+        format!(
+            "sdfg p {{
+  transient array C: f64[4] distribution(grid(2, 2)[balanced(0)])
+  array R: f64[4] distribution(grid(4)[balanced(0)])
+  state write {{
+    access C
+    access fresh = C
+    map m [p = 0:2, q = 0:2] schedule(mpi) {{
+      map own [i = 2 * p:2 * p + 2 * (1 - q)] {{
+        tasklet t () -> (y) {{ y = f64(i) }}
+        t.y -> own.C: C[i]
+      }}
+      own.C -> m.C
+    }}
+    m.C -> C
+    {fresh}
+  }}
+  -> read
+  state read {{
+    access C
+    access R
+    map m [k = 0:4] schedule(mpi) {{
+      tasklet t (x) -> (y) {{ y = x + 1 }}
+      m.C -> t.x: C[2 * (k // {reader}) % 4]
+      t.y -> m.R: R[k]
+    }}
+    C -> m.C
+    m.R -> R
+  }}
+}}"
+        )
+    };
+    let arguments = Arguments::new().with("R", Tensor::vector(&[0.0; 4]));
+    let found = run_on(&source("C -> fresh", 2), &[1, 4, 5], &arguments);
+    assert_eq!(found.get("R"), Some(&Tensor::vector(&[1.0, 1.0, 3.0, 3.0])));
+    let stale = TrapKind::StaleCopy { container: "C".into(), index: vec![0], by: 1, owner: 0 };
+    assert_eq!(trap_on(&source("", 2), 4, &arguments), stale);
+    let remote =
+        TrapKind::RemoteElement { container: "C".into(), index: vec![2], by: Some(1), owner: Some(2) };
+    assert_eq!(trap_on(&source("C -> fresh", 1), 4, &arguments), remote);
+}
+
+#[test]
+fn copies_count_the_bytes_that_ranks_receive() {
+    let mut arguments = Arguments::new().with("A", Tensor::vector(&numbers(12)));
+    let source = smoothing(HALO, "A -> fresh");
+    let mut report = |ranks| {
+        let options = Options { ranks, ..Options::default() };
+        run_with(&source, &mut arguments, &options).unwrap_or_else(|error| panic!("{error}"))
+    };
+    assert!(report(1).received.is_empty());
+    let report = report(3);
+    let copied: Vec<u64> = report.received.iter().map(|received| received.copied).collect();
+    // Parts of `A` and `B` are 0..4, 4..7 and 7..12. In each of two steps, the halos of `A` come twice: by the refreshing
+    // copy, and with what is copied from `B`, whose halos nobody set.
+    assert_eq!(copied, [2 * 2 * 8, 2 * 4 * 8, 2 * 2 * 8]);
+}
+
+#[test]
+fn distributions_without_an_owner_for_each_element_trap() {
+    let arguments = || Arguments::new().with("A", Tensor::vector(&numbers(12)));
+    for (distribution, what) in [
+        ("grid(N - 9)[starts(0, 4) halo(1, 1)]", "a dimension of 3 parts lists 1 starts"),
+        ("grid(3)[balanced(0) halo(1, 3 - N)]", "a halo is -9 elements wide"),
+        ("grid(10 - N)[balanced(0) halo(1, 1)]", "its process grid has -2 processes along a dimension"),
+    ] {
+        let source = smoothing(distribution, "A -> fresh");
+        let options = Options { ranks: 3, ..Options::default() };
+        let error = run_with(&source, &mut arguments(), &options).map(|_| ());
+        let expected = ArgumentError::BadDistribution { name: "A".into(), what: what.into() };
+        assert_eq!(error, Err(RunError::Arguments(expected)), "{distribution}");
+        let transient = source.replacen(distribution, HALO, 1);
+        let expected = TrapKind::BadDistribution { container: "B".into(), what: what.into() };
+        assert_eq!(trap_on(&transient, 3, &arguments()), expected, "{distribution}");
+    }
+}
+
+#[test]
+fn parts_that_begin_before_others_or_beyond_the_end_are_empty() {
+    for (distribution, owners) in [
+        ("grid(3)[balanced(0, N + 8, 3)]", [0, 0]),
+        ("grid(3)[starts(0, N, N + 5)]", [0, 0]),
+        ("grid(3)[starts(0, 4, N - 10)]", [0, 2]),
+        ("grid(3)[equal(0)]", [0, 2]),
+    ] {
+        for (index, owner) in [3, 11].into_iter().zip(owners) {
+            let source = format!(
+                "sdfg p {{
+  symbol N: i64
+  array A: f64[N] distribution({distribution})
+  state s {{
+    access A
+    map m [q = 0:3] schedule(mpi) {{
+      tasklet t () -> (y) {{ y = 1 }}
+      t.y -> m.A: A[{index}] wcr(sum)
+    }}
+    m.A -> A
+  }}
+}}"
+            );
+            let arguments = Arguments::new().with("A", Tensor::vector(&numbers(12)));
+            let by = if owner == 0 { 1 } else { 0 };
+            let container = "A".into();
+            let expected =
+                TrapKind::RemoteElement { container, index: vec![index], by: Some(by), owner: Some(owner) };
+            assert_eq!(trap_on(&source, 3, &arguments), expected, "{distribution}");
+        }
+    }
 }

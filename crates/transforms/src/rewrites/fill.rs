@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use sdfg::analysis::ScopeTree;
+use sdfg::dtype::ElementType;
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{
     Access, ConflictResolution, Connector, ContainerId, Edge, EdgeId, Flow, Map, Memlet, Node, NodeId,
@@ -42,6 +43,28 @@ pub(super) fn neutral(resolution: &ConflictResolution) -> Option<&'static str> {
         | ConflictResolution::BitAnd
         | ConflictResolution::BitOr
         | ConflictResolution::BitXor
+        | ConflictResolution::MinLocation
+        | ConflictResolution::MaxLocation
+        | ConflictResolution::Replace
+        | ConflictResolution::Custom(_) => None,
+    }
+}
+
+/// The element of this type that changes nothing, whatever it is combined with, as code.
+pub(super) fn neutral_of(resolution: &ConflictResolution, element: ElementType) -> Option<String> {
+    let (ty, number) = (element.lane(), |value: &str| Some(value.to_owned()));
+    let is_float = ty.is_float();
+    match resolution {
+        // Zero would make a negative zero positive.
+        ConflictResolution::Sum if is_float => number("-0.0"),
+        ConflictResolution::Sum | ConflictResolution::Or | ConflictResolution::Xor => number("0"),
+        ConflictResolution::BitOr | ConflictResolution::BitXor => number("0"),
+        ConflictResolution::Product | ConflictResolution::And => number("1"),
+        ConflictResolution::BitAnd => number("-1"),
+        ConflictResolution::Min if is_float => number("inf"),
+        ConflictResolution::Max if is_float => number("-inf"),
+        ConflictResolution::Min
+        | ConflictResolution::Max
         | ConflictResolution::MinLocation
         | ConflictResolution::MaxLocation
         | ConflictResolution::Replace

@@ -30,6 +30,7 @@ use sdfg::validate::{Validated, validate};
 use thiserror::Error;
 
 use crate::Soundness;
+use crate::ranks::useful_ranks;
 
 /// The interpreter may take this many times the steps of the first program, and some more, for a rewritten one.
 const MORE_STEPS: u64 = 20;
@@ -109,18 +110,18 @@ impl<'l> Verifier<'l> {
         let fitting = search(&program, fixed, options).map_err(NoInputs)?;
         let limit = fitting.steps.saturating_mul(MORE_STEPS).saturating_add(100_000);
         let mut verifier = Verifier { program, fitting, depends_on_order: false, limit, options: *options };
-        let other = verifier.results(&verifier.program, Order::Random(1)).map_err(NoInputs)?;
+        let other = verifier.results(&verifier.program, (Order::Random(1), 1)).map_err(NoInputs)?;
         let exact = Soundness::Always;
         verifier.depends_on_order =
             compare::compare(&verifier.fitting.after, &other, exact, "", &[]).is_err();
         Ok(verifier)
     }
 
-    /// The arguments after a run of a program on the inputs.
-    fn results(&self, program: &Validated, order: Order) -> Result<Arguments, String> {
+    /// The arguments after a run of a program on the inputs, in an order and on a number of ranks.
+    fn results(&self, program: &Validated, (order, ranks): (Order, u32)) -> Result<Arguments, String> {
         let mut interpreter = Interpreter::new(program).map_err(|error| error.to_string())?;
         let mut after = self.fitting.before.clone();
-        let options = Options { order, step_limit: Some(self.limit), ..self.options };
+        let options = Options { order, ranks, step_limit: Some(self.limit), ..self.options };
         interpreter.run(&mut after, &options).map_err(|error| error.to_string())?;
         Ok(after)
     }
@@ -129,7 +130,7 @@ impl<'l> Verifier<'l> {
     fn spread(&self, program: &Validated) -> Result<Spread, String> {
         let mut spread = Spread::default();
         for seed in ORDERS {
-            spread.add(&self.results(program, Order::Random(seed))?);
+            spread.add(&self.results(program, (Order::Random(seed), 1))?);
         }
         Ok(spread)
     }
@@ -139,7 +140,8 @@ impl<'l> Verifier<'l> {
         &self.fitting.before
     }
 
-    /// Runs a rewritten program on the inputs, in the fixed order and in a random one, and compares the results with those before
+    /// Runs a rewritten program on the inputs, in the fixed order and in a random one, a distributed program on several ranks,
+    /// too, and compares the results with those before
     /// the rewrite: bit by bit, or up to rounding if the rewrite may change that, or if the results of the program itself depend
     /// on the order of execution. An element that differs by more than its own rounding is compared with the results of both
     /// programs in some more orders.
@@ -152,9 +154,18 @@ impl<'l> Verifier<'l> {
         })?;
         let soundness =
             if self.depends_on_order { soundness.max(Soundness::ChangesRounding) } else { soundness };
-        for (order, words) in [(Order::Fixed, "the fixed order"), (Order::Random(1), "a random order")] {
+        let mut runs = vec![(Order::Fixed, 1, "the fixed order"), (Order::Random(1), 1, "a random order")];
+        match useful_ranks(rewritten) {
+            1 => {}
+            2 => runs.push((Order::Random(2), 2, "a random order on 2 ranks")),
+            ranks => runs.extend([
+                (Order::Random(2), ranks, "a random order on as many ranks as it divides its maps for"),
+                (Order::Random(3), ranks - 1, "a random order on one rank less"),
+            ]),
+        }
+        for (order, ranks, words) in runs {
             let stopped = |reason| Difference::Stopped { order: words, reason };
-            let after = self.results(&program, order).map_err(stopped)?;
+            let after = self.results(&program, (order, ranks)).map_err(stopped)?;
             let held =
                 |spreads: &[Spread]| compare::compare(&self.fitting.after, &after, soundness, words, spreads);
             match held(&[]) {

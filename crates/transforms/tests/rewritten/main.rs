@@ -7,6 +7,7 @@ mod gpu_transform;
 mod local_stream;
 mod map_fusion;
 mod map_reduce_fusion;
+mod mpi_transform;
 mod reads;
 mod reduce_peeling;
 mod relayout;

@@ -6,7 +6,7 @@ use sdfg::ir::{Container, ContainerKind, Sdfg};
 use sdfg::symbolic::Symbol;
 use sdfg::tensor::Tensor;
 use sdfg::validate::validate;
-use sdfg_transforms::{Match, Transformation, apply, matches, places};
+use sdfg_transforms::{Match, Transformation, apply, matches, places, useful_ranks};
 
 /// The program of a text.
 pub(crate) fn parsed(text: &str) -> Sdfg {
@@ -32,6 +32,11 @@ fn values(container: &Container, seed: i64, n: i64) -> Tensor {
 
 /// The arguments after a run, where every symbol is `n`.
 pub(crate) fn results(program: &Sdfg, n: i64, order: Order) -> Result<Arguments, String> {
+    results_on(program, n, order, 1)
+}
+
+/// As [`results`], on a number of ranks.
+pub(crate) fn results_on(program: &Sdfg, n: i64, order: Order, ranks: u32) -> Result<Arguments, String> {
     let valid = validate(program.clone()).map_err(|rejected| format!("{:?}", rejected.diagnostics))?;
     let mut interpreter = Interpreter::new(&valid).map_err(|error| error.to_string())?;
     let mut arguments = Arguments::new();
@@ -41,20 +46,26 @@ pub(crate) fn results(program: &Sdfg, n: i64, order: Order) -> Result<Arguments,
     for (seed, (_, container)) in (0..).zip(program.arguments()) {
         arguments.set(&container.name, values(container, seed, n));
     }
-    let options = Options { order, ..Options::default() };
+    let options = Options { order, ranks, ..Options::default() };
     interpreter.run(&mut arguments, &options).map_err(|error| error.to_string())?;
     Ok(arguments)
 }
 
 /// The first difference in results.
 pub(crate) fn difference(before: &Sdfg, after: &Sdfg) -> Option<String> {
+    let most = useful_ranks(after);
     for n in [1, 2, 5] {
         let expected = results(before, n, Order::Fixed).unwrap_or_else(|error| panic!("{error}"));
-        for order in [Order::Fixed, Order::Random(1), Order::Random(2)] {
-            match results(after, n, order) {
+        let orders = [Order::Fixed, Order::Random(1), Order::Random(2)].map(|order| (order, 1));
+        let distributed = [(Order::Random(3), most), (Order::Fixed, most), (Order::Fixed, most / 2)];
+        let distributed = distributed.into_iter().filter(|(_, ranks)| *ranks > 1);
+        for (order, ranks) in orders.into_iter().chain(distributed) {
+            match results_on(after, n, order, ranks) {
                 Ok(found) if expected.tensors().all(|(name, tensor)| found.get(name) == Some(tensor)) => {}
-                Ok(_) => return Some(format!("results differ for N = {n} in {order:?}")),
-                Err(error) => return Some(error),
+                Ok(_) => {
+                    return Some(format!("results differ for N = {n} in {order:?} on {ranks} ranks"));
+                }
+                Err(error) => return Some(format!("{error}, for N = {n} on {ranks} ranks")),
             }
         }
     }

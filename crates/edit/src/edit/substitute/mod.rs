@@ -15,8 +15,8 @@ use sdfg_graph::analysis::symbols::{
 };
 use sdfg_graph::ir::draft::DraftState;
 use sdfg_graph::ir::{
-    BlockId, BlockKind, Container, ContainerId, ContainerKind, Distribution, Edge, EdgeId, NestedSdfg,
-    NodeId, NodeKind, Sdfg, State, StateId, TransitionId,
+    BlockId, BlockKind, Container, ContainerId, ContainerKind, Edge, EdgeId, NestedSdfg, NodeId, NodeKind,
+    Sdfg, State, StateId, TransitionId,
 };
 use sdfg_language::symbolic::{Expr, Symbol};
 use sdfg_language::syntax::Expression;
@@ -402,10 +402,7 @@ fn shape(container: &mut Container, replacements: &Replacements) {
         }
         ContainerKind::Stream { shape, capacity } => shape.iter_mut().chain(capacity).for_each(expr),
     }
-    match &mut container.distribution {
-        Distribution::Block { grid } => grid.iter_mut().for_each(expr),
-        Distribution::Replicated | Distribution::Local => {}
-    }
+    container.distribution.exprs_mut().for_each(expr);
 }
 
 fn blocks(sdfg: &Sdfg) -> Vec<BlockId> {

@@ -11,8 +11,8 @@ use super::super::owning_scopes::owning_scopes;
 use super::super::scope_tree::ScopeTree;
 use super::{DefinedSymbols, assigned_symbols, bound_symbols};
 use crate::ir::{
-    BlockKind, Container, ContainerId, ContainerKind, Distribution, LibraryNode, Memlet, NodeId, NodeKind,
-    Sdfg, State, StateId, Tasklet, TaskletBody, Volume,
+    BlockKind, Container, ContainerId, ContainerKind, LibraryNode, Memlet, NodeId, NodeKind, Sdfg, State,
+    StateId, Tasklet, TaskletBody, Volume,
 };
 
 /// Symbols that the caller of an SDFG gives: declared ones, and those that occur where nothing inside gives them a
@@ -184,9 +184,7 @@ fn symbols_of_container(container: &Container) -> BTreeSet<Symbol> {
     if let ContainerKind::Stream { capacity: Some(capacity), .. } = &container.kind {
         parts.push(capacity);
     }
-    if let Distribution::Block { grid } = &container.distribution {
-        parts.extend(grid);
-    }
+    parts.extend(container.distribution.exprs());
     parts.into_iter().flat_map(Expr::free_symbols).collect()
 }
 

@@ -115,9 +115,11 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         code: Code::DistributionRank,
-        why: "A block distribution divides each dimension into the number of parts that the process grid has \
-              along it, at least 1.",
-        action: "Give one number of parts for each dimension, 1 for an undivided one.",
+        why: "A distribution divides each dimension of a container along one dimension of the process grid, or not at \
+              all. The grid has at least one process along each dimension, and no two dimensions share one: each \
+              element has one owner. Parts start in ascending order, within the extent.",
+        action: "Give a cut for each dimension: `block(..)` has one number of parts each, 1 for an undivided one; \
+                 `grid(..)[..]` lists cuts, `whole` for an undivided one.",
         example: Example::Programs {
             bad: include_str!("../../../filetests/explain/v205_wrong.sdft"),
             good: include_str!("../../../filetests/explain/v205_right.sdft"),

@@ -12,13 +12,13 @@ use sdfg_language::tasklet::{Dialect, ExternalOrigin};
 use super::arbitrary_sdfg;
 use crate::ir::sdfg::FloatMode;
 use crate::ir::{
-    Access, AccessedPart, BlockKind, ConflictResolution, Connector, Container, ContainerKind, Distribution,
-    Edge, Flow, Lifetime, Memlet, NodeKind, OpenMpSchedule, Schedule, ScheduleKind, Sdfg, State, Storage,
-    TaskletBody, Volume,
+    Access, AccessedPart, BlockKind, ConflictResolution, Connector, Container, ContainerKind, Cut,
+    Distribution, Edge, Flow, Lifetime, Memlet, NodeKind, OpenMpSchedule, Parts, Schedule, ScheduleKind,
+    Sdfg, State, Storage, TaskletBody, Volume,
 };
 
 /// Constructs that are no element of an `ALL` list.
-const CONSTRUCTS: [&str; 107] = [
+const CONSTRUCTS: [&str; 114] = [
     "symbol",
     "container scalar",
     "container array",
@@ -39,6 +39,13 @@ const CONSTRUCTS: [&str; 107] = [
     "stream unbounded",
     "distribution replicated",
     "distribution block",
+    "distribution grid",
+    "cut whole",
+    "cut equal",
+    "cut balanced",
+    "cut within",
+    "cut starts",
+    "cut halo",
     "distribution local",
     "region empty",
     "region start",
@@ -173,12 +180,25 @@ impl Seen {
         self.see(&format!("type {}", container.element.lane().name()));
         self.see(&format!("storage {}", container.storage.name()));
         self.see(&format!("lifetime {}", container.lifetime.name()));
-        let name = match container.distribution {
+        let name = match &container.distribution {
             Distribution::Replicated => "distribution replicated",
-            Distribution::Block { .. } => "distribution block",
+            Distribution::Blocks(blocks) if blocks.is_plain() => "distribution block",
+            Distribution::Blocks(_) => "distribution grid",
             Distribution::Local => "distribution local",
         };
         self.see(name);
+        for cut in container.distribution.blocks().iter().flat_map(|blocks| &blocks.cuts) {
+            self.see(match cut.as_ref().map(|cut| &cut.parts) {
+                None => "cut whole",
+                Some(Parts::Equal) => "cut equal",
+                Some(Parts::Balanced(None)) => "cut balanced",
+                Some(Parts::Balanced(Some(_))) => "cut within",
+                Some(Parts::Starts(_)) => "cut starts",
+            });
+            if cut.as_ref().is_some_and(Cut::has_halo) {
+                self.see("cut halo");
+            }
+        }
         let name = match &container.kind {
             ContainerKind::Scalar => "container scalar",
             ContainerKind::Array(_) => "container array",

@@ -1,13 +1,15 @@
 //! Parser of declarations: symbols and containers.
 
 use sdfg_language::symbolic::Expr;
-use sdfg_language::syntax::{Name, Punctuation, Token, TokenKind};
+use sdfg_language::syntax::{Name, Punctuation, Span, Token, TokenKind};
 use sdfg_language::value::Value;
 
 use super::super::error::ParseErrorKind;
 use super::super::values::parse_value;
 use super::{Fault, Parsed, Parser};
-use crate::ir::{Container, ContainerKind, Distribution, Layout, Lifetime, Sdfg, Storage};
+use crate::ir::{
+    Blocks, Container, ContainerKind, Cut, Distribution, Layout, Lifetime, Parts, Sdfg, Storage,
+};
 
 /// Words that start a declaration.
 pub(super) const DECLARATIONS: [&str; 8] =
@@ -165,13 +167,59 @@ impl Parser<'_> {
         match word.text.as_str() {
             "replicated" => Ok(Distribution::Replicated),
             "local" => Ok(Distribution::Local),
-            "block" => Ok(Distribution::Block { grid: self.parenthesized(Self::symbolic)? }),
+            "block" => Ok(Distribution::block(self.parenthesized(Self::symbolic)?)),
+            "grid" => {
+                let grid = self.parenthesized(Self::symbolic)?;
+                Ok(Distribution::Blocks(Blocks { grid, cuts: self.in_brackets(Self::cut)? }))
+            }
             _ => {
-                let known = vec!["replicated", "block", "local"];
+                let known = vec!["replicated", "block", "grid", "local"];
                 let kind = ParseErrorKind::UnknownWord { what: "distribution", word: word.text, known };
                 Err(Fault::new(word.span, kind))
             }
         }
+    }
+
+    /// `whole`, `equal(0)`, `balanced(0, 1, N - 1) halo(1, 1)`, `starts(0, 4, 8)`: the first number is a dimension of the grid.
+    fn cut(&mut self) -> Parsed<Option<Cut>> {
+        let word = self.cursor.expect_name()?;
+        if word.text == "whole" {
+            return Ok(None);
+        }
+        let start = self.cursor.peek().span.start;
+        let mut numbers = self.parenthesized(Self::symbolic)?.into_iter();
+        let span = self.cursor.span_from(start);
+        let along = numbers.next().and_then(|along| usize::try_from(along.as_int()?).ok());
+        let numbers: Vec<Expr> = numbers.collect();
+        let parts = match (word.text.as_str(), <[Expr; 2]>::try_from(numbers)) {
+            ("equal", Err(rest)) if rest.is_empty() => Parts::Equal,
+            ("balanced", Err(rest)) if rest.is_empty() => Parts::Balanced(None),
+            ("balanced", Ok(range)) => Parts::Balanced(Some(range)),
+            ("starts", Ok(starts)) => Parts::Starts(starts.into()),
+            ("starts", Err(starts)) => Parts::Starts(starts),
+            ("equal" | "balanced", Ok(_) | Err(_)) => return Err(Self::no_cut(self, span)),
+            (_, Ok(_) | Err(_)) => {
+                let known = vec!["whole", "equal", "balanced", "starts"];
+                let kind = ParseErrorKind::UnknownWord { what: "cut of a dimension", word: word.text, known };
+                return Err(Fault::new(word.span, kind));
+            }
+        };
+        let mut cut = Cut::new(along.ok_or_else(|| self.no_cut(span))?, parts);
+        if self.cursor.eat_word("halo") {
+            let start = self.cursor.peek().span.start;
+            let widths = self.parenthesized(Self::symbolic)?;
+            let span = self.cursor.span_from(start);
+            cut.halo = <[Expr; 2]>::try_from(widths).map_err(|_| self.no_cut(span))?;
+        }
+        Ok(Some(cut))
+    }
+
+    /// The numbers of a cut are not those that it needs.
+    fn no_cut(&self, span: Span) -> Fault {
+        let text = span.slice(self.cursor.source()).unwrap_or("").to_owned();
+        let ty = "a cut, such as `balanced(0)`, `balanced(0, 1, N - 1)`, `starts(0, 4, 8)` or `halo(1, 1)`"
+            .to_owned();
+        Fault::new(span, ParseErrorKind::InvalidValue { text, ty })
     }
 
     /// `[1.0, 2.0]`, or one value without brackets.

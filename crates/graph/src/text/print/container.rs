@@ -3,7 +3,7 @@
 use super::super::names::written;
 use super::super::values::print_value;
 use super::{Printer, list};
-use crate::ir::{Container, ContainerKind, Distribution, Layout, Lifetime, Sdfg, Storage};
+use crate::ir::{Container, ContainerKind, Cut, Distribution, Layout, Lifetime, Parts, Sdfg, Storage};
 use crate::path::Target;
 
 impl Printer {
@@ -84,6 +84,28 @@ fn push_properties(text: &mut String, container: &Container) {
     match &container.distribution {
         Distribution::Replicated => {}
         Distribution::Local => text.push_str(" distribution(local)"),
-        Distribution::Block { grid } => text.push_str(&format!(" distribution(block({}))", list(grid))),
+        Distribution::Blocks(blocks) if blocks.is_plain() => {
+            text.push_str(&format!(" distribution(block({}))", list(&blocks.grid)));
+        }
+        Distribution::Blocks(blocks) => {
+            let (grid, cuts) = (list(&blocks.grid), list(blocks.cuts.iter().map(cut)));
+            text.push_str(&format!(" distribution(grid({grid})[{cuts}])"));
+        }
     }
+}
+
+/// `whole`, `balanced(0) halo(1, 1)`.
+fn cut(cut: &Option<Cut>) -> String {
+    let Some(Cut { along, parts, halo }) = cut else { return "whole".to_owned() };
+    let word = match parts {
+        Parts::Equal => "equal",
+        Parts::Balanced(_) => "balanced",
+        Parts::Starts(_) => "starts",
+    };
+    let numbers: String = parts.exprs().iter().map(|number| format!(", {number}")).collect();
+    let halo = match cut {
+        Some(cut) if cut.has_halo() => format!(" halo({})", list(halo)),
+        Some(_) | None => String::new(),
+    };
+    format!("{word}({along}{numbers}){halo}")
 }

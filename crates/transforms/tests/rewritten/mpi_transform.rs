@@ -1,0 +1,190 @@
+//! Maps and their data on ranks, run in the interpreter with separate memories.
+
+use super::support::{applies, page_is_true, refuses, refuses_rightly};
+use sdfg_transforms::rewrites::MpiTransform;
+
+#[test]
+fn the_page_is_true() {
+    page_is_true(&MpiTransform::new([4]));
+}
+
+/// A map with `body` over containers of two dimensions `A` and `B`, vectors `x` and `y` and a scalar `s`.
+fn program(ranges: &str, body: &str, ends: &str) -> String {
+    format!(
+        "sdfg p {{
+  symbol N: i64
+  array A: f64[N + 2, N + 1]
+  array B: f64[N + 2, N + 1]
+  array x: f64[2 * N + 3]
+  array y: f64[2 * N + 3]
+  scalar s: f64
+  state s {{
+    access A
+    access B
+    access x
+    access y
+    access s
+    map m [{ranges}] {{
+{body}
+    }}
+    {}
+  }}
+}}",
+        ends.split(", ").collect::<Vec<_>>().join("\n    ")
+    )
+}
+
+/// Programs, with the distributions that their transients get in two parts of the first and three of the second dimension.
+fn programs() -> Vec<(String, Vec<&'static str>)> {
+    let five = "      tasklet t (n, s, w, e, c) -> (o) { o = n + s + w + e - 4 * c }
+      m.A -> t.n: A[i - 1, j]
+      m.A -> t.s: A[i + 1, j]
+      m.A -> t.w: A[i, j - 1]
+      m.A -> t.e: A[i, j + 1]
+      m.A -> t.c: A[i, j]
+      t.o -> m.B: B[i, j]";
+    let transposed = "      tasklet t (a) -> (o) { o = a }
+      m.A -> t.a: A[j, i]
+      t.o -> m.B: B[i, j]";
+    let product = "      tasklet t (a, b) -> (o) { o = a * b }
+      m.A -> t.a: A[i, j]
+      m.x -> t.b: x[j]
+      t.o -> m.y: y[i] wcr(sum)";
+    let total = "      tasklet t (a) -> (o) { o = a }
+      m.A -> t.a: A[i, j]
+      t.o -> m.s: s wcr(max)";
+    let strided = "      tasklet t (a, b) -> (o) { o = a + 2 * b }
+      m.x -> t.a: x[2 * i + 2]
+      m.A -> t.b: A[i, j]
+      t.o -> m.B: B[i, j]";
+    let scatter = "      tasklet t (a) -> (o) { o = a }
+      m.A -> t.a: A[i, j]
+      t.o -> m.y: y[i + j] wcr(sum)";
+    let nested = "      map n [k = 0:i + 1] {
+        tasklet t (a) -> (o) { o = 3 * a }
+        n.A -> t.a: A[k, j]
+        t.o -> n.B: B[i, j] wcr(sum)
+      }
+      m.A -> n.A
+      n.B -> m.B";
+    vec![
+        (
+            program("i = 1:N + 1, j = 1:N", five, "A -> m.A, m.B -> B"),
+            vec![
+                "balanced(0, 1, N + 1) halo(1, 1), balanced(1, 1, N) halo(1, 1)",
+                "balanced(0, 1, N + 1), balanced(1, 1, N)",
+            ],
+        ),
+        (
+            program("i = 0:N + 1, j = 0:N + 1", transposed, "A -> m.A, m.B -> B"),
+            vec!["balanced(1, 0, N + 1), balanced(0)", "balanced(0, 0, N + 1), balanced(1)"],
+        ),
+        (
+            program("i = 0:N, j = 0:N", product, "A -> m.A, x -> m.x, m.y -> y"),
+            vec![
+                "balanced(0, 0, N), balanced(1, 0, N)",
+                "grid(2, 3)[balanced(1, 0, N)]",
+                "equal(1), balanced(0, 0, N)",
+            ],
+        ),
+        (
+            program("i = 0:N, j = N - 1:-1:-1", total, "A -> m.A, m.s -> s"),
+            vec!["balanced(0, 0, N), whole]", "s_partial0: f64[2, 3] distribution(block(2, 3))"],
+        ),
+        (
+            program("i = 0:N, j = 0:N", strided, "A -> m.A, x -> m.x, m.B -> B"),
+            vec!["grid(2, 3)[starts(0, 2*(N // 2) + 2)]"],
+        ),
+        (program("i = 0:N, j = 0:N:2", scatter, "A -> m.A, m.y -> y"), vec!["equal(0), equal(1), whole"]),
+        (
+            program("i = 0:N, j = 0:N", nested, "A -> m.A, m.B -> B"),
+            vec!["balanced(0, 0, N), balanced(1, 0, N)"],
+        ),
+    ]
+}
+
+#[test]
+fn ranks_hold_their_parts_and_copies_bring_the_rest() {
+    for (text, distributions) in programs() {
+        let found = applies(&text, &MpiTransform::new([2, 3]));
+        for distribution in distributions {
+            assert!(found.contains(distribution), "no {distribution}\n{found}");
+        }
+        assert!(found.contains("schedule(mpi)"), "{found}");
+    }
+}
+
+#[test]
+fn one_dimension_or_none_may_be_divided() {
+    for (text, _) in programs() {
+        for parts in [vec![], vec![4], vec![0, 4], vec![1, 1], vec![7, 1]] {
+            applies(&text, &MpiTransform::new(parts));
+        }
+    }
+}
+
+#[test]
+fn parts_that_write_one_element_are_refused() {
+    let last = "      tasklet t (a) -> (o) { o = a }
+      m.A -> t.a: A[i, 0]
+      t.o -> m.B: B[i, j - i]";
+    let text = program("i = 0:N, j = i:i + 1", last, "A -> m.A, m.B -> B");
+    assert!(refuses(&text, &MpiTransform::new([1, 2])).contains("depends on `i`"));
+    let flat = "      tasklet t (a) -> (o) { o = a }
+      m.A -> t.a: A[i, j]
+      t.o -> m.y: y[2 * i + j]";
+    let text = program("i = 0:N, j = 0:2", flat, "A -> m.A, m.y -> y");
+    let why = refuses(&text, &MpiTransform::new([2, 2]));
+    assert!(why.contains("no part is known to have elements of its own"), "{why}");
+    let why = refuses(&text, &MpiTransform::new([1, 2]));
+    assert!(why.contains("no part is known to have elements of its own"), "{why}");
+    applies(&text, &MpiTransform::new([2]));
+}
+
+#[test]
+fn parts_in_descending_order_are_read_whole_and_not_written() {
+    let body = "      tasklet t (a) -> (o) { o = a }
+      m.A -> t.a: A[N - i, 0]
+      t.o -> m.y: y[i]";
+    let text = program("i = 0:N", body, "A -> m.A, m.y -> y");
+    let found = applies(&text, &MpiTransform::new([3]));
+    assert!(!found.contains("A_part0"), "{found}");
+    let text = text.replace("y[i]", "y[N - i]");
+    assert!(refuses(&text, &MpiTransform::new([3])).contains("no part is known to have elements of its own"));
+}
+
+#[test]
+fn what_cannot_be_distributed_is_refused() {
+    let copy = "      tasklet t (a) -> (o) { o = a }
+      m.A -> t.a: A[i, j]
+      t.o -> m.B: B[i, j]";
+    let plain = program("i = 0:N, j = 0:N", copy, "A -> m.A, m.B -> B");
+    let three = MpiTransform::new([2, 2, 2]);
+    assert!(refuses(&plain, &three).contains("more numbers (3) than dimensions of the map (2)"));
+    let pair = MpiTransform::new([2]);
+    let simd = plain.replace("0:N] {", "0:N] schedule(simd) {");
+    assert!(refuses(&simd, &pair).contains("has the schedule `simd`"));
+    let custom = plain.replace("B[i, j]", "B[i, j] wcr(lambda old, new: old - new)");
+    assert!(refuses(&custom, &pair).contains("without a neutral element"));
+    let holes =
+        plain.replace("-> m.B: B[i, j]", "-> m.B: B[2 * (i // 2), j]").replace("i = 0:N", "i = 0:N:2");
+    assert!(refuses(&holes, &pair).contains("not known exactly"), "{}", refuses(&holes, &pair));
+}
+
+#[test]
+fn results_that_an_iteration_reads_again_are_refused() {
+    let text = program(
+        "i = 0:N",
+        "      tasklet t (a) -> (o) { o = 2 * a }
+      tasklet u (b) -> (o) { o = b + 1 }
+      m.A -> t.a: A[i, 0]
+      t.o -> m.y: y[i]
+      order t -> u
+      m.y -> u.b: y[i]
+      u.o -> m.B: B[i, 0]",
+        "A -> m.A, y -> m.y, m.y -> y2, m.B -> B",
+    )
+    .replace("access s\n    map", "access s\n    access y2 = y\n    map");
+    let why = refuses_rightly(&text, &MpiTransform::new([2]));
+    assert!(why.contains("the read comes after the write"), "{why}");
+}
