@@ -28,6 +28,14 @@ pub enum EditError {
     /// The container was removed or belongs to another SDFG.
     #[error("there is no container {0}")]
     NoContainer(ContainerId),
+    /// The edit would change which rank accesses which memory.
+    #[error("`{name}` {reason}")]
+    Ranks {
+        /// The container or map.
+        name: String,
+        /// The reason.
+        reason: &'static str,
+    },
     /// A node of another kind is needed.
     #[error("`{label}` is a {found}, but this edit is for {expected}")]
     WrongKind {

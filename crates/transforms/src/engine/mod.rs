@@ -9,6 +9,7 @@ mod found;
 mod metadata;
 mod page;
 mod pipeline;
+mod reach;
 mod refusal;
 mod registry;
 mod shared_arguments;

@@ -245,8 +245,12 @@ fn edit(
     transformation: &dyn Transformation,
     found: &Match,
 ) -> Result<Changes, EditError> {
+    let reach = Tables::new().reach_to_keep(program, transformation);
     let mut editor = Editor::new(program);
     within(&mut editor, &found.calls, &mut |editor| transformation.apply(editor, found))?;
+    if let Some(reach) = reach {
+        reach.is_kept_in(editor.sdfg())?;
+    }
     editor.commit()
 }
 
@@ -261,8 +265,10 @@ pub(super) fn apply_in_series(
     let site = Site::of(editor.sdfg(), found, tables).filter(|site| holds(transformation, site))?;
     let evidence = checked(transformation, &site).ok()?;
     let before = editor.position();
+    let reach = tables.reach_to_keep(editor.sdfg(), transformation);
     let edits = |editor: &mut Editor<'_>| {
-        within(editor, &found.calls, &mut |editor| transformation.apply(editor, found))
+        within(editor, &found.calls, &mut |editor| transformation.apply(editor, found))?;
+        reach.map_or(Ok(()), |reach| reach.is_kept_in(editor.sdfg()))
     };
     editor.attempt(edits).ok()?;
     editor.propagate_pending();

@@ -3,7 +3,7 @@
 //! Many matches are checked with the same tables. A driver that edits between checks tells the tables of the touched parts,
 //! so that a table costs what changed and not what the program is long.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -14,6 +14,7 @@ use sdfg::ir::{NodeId, Sdfg, StateId};
 use sdfg::path::{ElementPlace, Target};
 
 use super::found::places_with;
+use super::reach::Reach;
 use super::shared_arguments::{SharedArguments, shared_arguments};
 use super::{Match, Transformation};
 use crate::pattern::Hosts;
@@ -31,6 +32,8 @@ pub struct Tables {
     has_followed: bool,
     /// The graphs of states in which patterns are searched.
     hosts: RefCell<Hosts>,
+    /// Whether the program was distributed over ranks when that was asked for first.
+    is_distributed: OnceCell<bool>,
 }
 
 /// The tables of one SDFG.
@@ -57,6 +60,15 @@ impl Tables {
             Some(found) => look(found),
             None => look(tables.entry(calls.to_vec()).or_default()),
         }
+    }
+
+    /// What code reaches in a distributed program. Rewrites that keep it make no program distributed.
+    pub(super) fn reach_to_keep(&self, program: &Sdfg, transformation: &dyn Transformation) -> Option<Reach> {
+        let is_distributed = || Reach::of(program).is_some();
+        if transformation.moves_between_ranks() || !*self.is_distributed.get_or_init(is_distributed) {
+            return None;
+        }
+        Reach::of(program)
     }
 
     /// The uses of the containers of an SDFG behind some calls.

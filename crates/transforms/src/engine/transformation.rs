@@ -35,6 +35,12 @@ pub trait Transformation: fmt::Debug {
         true
     }
 
+    /// Whether the rewrite changes which rank accesses which elements, and sees to it that the rank holds them. Of all others, the
+    /// engine takes back what would let code access memory of other ranks.
+    fn moves_between_ranks(&self) -> bool {
+        false
+    }
+
     /// Rewrites the program at a match that passed the check. The editor is in the SDFG of the match.
     ///
     /// # Errors

@@ -168,6 +168,10 @@ impl MpiTransform {
 impl Transformation for MpiTransform {
     described!(METADATA);
 
+    fn moves_between_ranks(&self) -> bool {
+        true
+    }
+
     fn pattern(&self) -> Pattern {
         Pattern::path([("map", NodeClass::MapEntry)])
     }

@@ -1,7 +1,8 @@
 //! Maps and their data on ranks, run in the interpreter with separate memories.
 
-use super::support::{applies, page_is_true, refuses, refuses_rightly};
-use sdfg_transforms::rewrites::MpiTransform;
+use super::support::{applies, difference, page_is_true, parsed, refuses, refuses_rightly};
+use sdfg_transforms::rewrites::{MapTiling, MapToForLoop, MpiTransform, RedundantArray};
+use sdfg_transforms::{Pipeline, Registry, Step, simplify};
 
 #[test]
 fn the_page_is_true() {
@@ -187,4 +188,66 @@ fn results_that_an_iteration_reads_again_are_refused() {
     .replace("access s\n    map", "access s\n    access y2 = y\n    map");
     let why = refuses_rightly(&text, &MpiTransform::new([2]));
     assert!(why.contains("the read comes after the write"), "{why}");
+}
+
+/// The map of a program on two ranks.
+fn distributed(text: &str) -> String {
+    applies(text, &MpiTransform::new([2]))
+}
+
+#[test]
+fn other_rewrites_keep_to_the_memory_of_each_rank() {
+    let copy = "      tasklet t (a) -> (o) { o = a }
+      m.A -> t.a: A[i, j]
+      t.o -> m.B: B[i, j]";
+    let on_ranks = distributed(&program("i = 0:N + 2, j = 0:N + 1", copy, "A -> m.A, m.B -> B"));
+    let refused = |step: Step| {
+        let mut pipeline = Pipeline::on(parsed(&on_ranks));
+        pipeline.apply(step).expect_err("a refusal").to_string()
+    };
+    // The copy to the argument is redundant on one rank, and brings the parts of others on several.
+    let why = refused(RedundantArray::default().at("m.local1"));
+    assert!(why.contains("would be accessed by a rank that may not hold its elements"), "{why}");
+    let why = refused(MapToForLoop::default().at("m.tiles0"));
+    assert!(why.contains("has a schedule"), "{why}");
+    let why = refused(MapTiling::new([2]).at("m.tiles0"));
+    assert!(why.contains("divides iterations over ranks"), "{why}");
+    let mut pipeline = Pipeline::on(parsed(&on_ranks));
+    pipeline.apply(MapTiling::new([2, 2]).at("m")).expect("tiles in each part");
+    let wrong = difference(&parsed(&on_ranks), pipeline.program());
+    assert!(wrong.is_none(), "{wrong:?}");
+}
+
+#[test]
+fn copies_that_refresh_halos_stay() {
+    let text = "sdfg p {
+  symbol N: i64
+  array A: f64[N]
+  array B: f64[N]
+  transient array H: f64[N] distribution(grid(2)[balanced(0) halo(1, 1)])
+  state s {
+    access A
+    access H
+    access fresh = H
+    access B
+    A -> H
+    H -> fresh
+    map m [r = 0:2] schedule(mpi) {
+      map n [i = r * N // 2 + r:(r + 1) * N // 2] {
+        tasklet t (a, b) -> (o) { o = a + b }
+        n.H -> t.a: H[i]
+        n.H -> t.b: H[max(0, i - 1)]
+        t.o -> n.B: B[i]
+      }
+      m.H -> n.H
+      n.B -> m.B
+    }
+    fresh -> m.H
+    m.B -> B
+  }
+}";
+    let mut program = parsed(text);
+    let counts: usize = simplify(&mut program, &Registry::standard(), None).values().sum();
+    let found = sdfg::text::print(&program);
+    assert!(found.contains("H -> fresh") && counts == 0, "{found}");
 }

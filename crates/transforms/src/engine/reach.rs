@@ -1,0 +1,144 @@
+//! The memories that code of a distributed program reaches: rewrites keep it to those that it reached before.
+//!
+//! Checks compare accesses of a container and know nothing of ranks. A rewrite that puts one container in the place of another
+//! with the same contents may let a rank access elements that are on another one, or take away a copy that refreshes a halo.
+//! The engine compares what code on ranks accesses before and after each rewrite, and takes back those that change it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sdfg::analysis::accesses::memory_of_control_flow;
+use sdfg::analysis::{ScopeTree, is_leaf};
+use sdfg::edit::EditError;
+use sdfg::ir::{ContainerId, Distribution, Edge, Flow, NodeId, NodeKind, Schedule, Sdfg, State};
+
+/// Labels of the calls around a place, and a label or name there.
+type Place = (Vec<String>, String);
+
+/// The memories that code of a program reaches.
+#[derive(Debug, Default)]
+pub(super) struct Reach {
+    /// Containers that code accesses, by the map over ranks that it is in, and whether it writes. Reads of replicated containers
+    /// are left out: every rank may read them.
+    accesses: BTreeSet<(Place, Option<String>, bool)>,
+    /// Maps over ranks with their ranges.
+    maps: BTreeMap<Place, String>,
+    /// Containers that are cut or local, with shape and distribution as text.
+    containers: BTreeMap<Place, String>,
+    /// Copies from a container to itself, which refresh halos and replicas.
+    refreshed: BTreeMap<Place, usize>,
+}
+
+impl Reach {
+    /// What the code of a program reaches; `None` if the program is not distributed.
+    pub(super) fn of(program: &Sdfg) -> Option<Self> {
+        let mut reach = Reach::default();
+        reach.add(program, &[]);
+        (!reach.maps.is_empty() || !reach.containers.is_empty()).then_some(reach)
+    }
+
+    fn add(&mut self, sdfg: &Sdfg, calls: &[String]) {
+        let place = |name: &str| (calls.to_vec(), name.to_owned());
+        for (_, container) in sdfg.containers() {
+            if container.distribution != Distribution::Replicated {
+                let text = format!("{:?} {:?}", container.shape(), container.distribution);
+                self.containers.insert(place(&container.name), text);
+            }
+        }
+        for id in memory_of_control_flow(sdfg) {
+            self.access(sdfg, calls, (id, None, false));
+        }
+        for (_, state) in sdfg.states() {
+            self.add_state(sdfg, state, calls);
+        }
+    }
+
+    fn add_state(&mut self, sdfg: &Sdfg, state: &State, calls: &[String]) {
+        let is_over_ranks = |node: NodeId| matches!(&state.node(node).kind, NodeKind::MapEntry(map) if matches!(map.schedule, Schedule::Mpi));
+        let tree = ScopeTree::of(state);
+        for (id, node) in state.nodes() {
+            match &node.kind {
+                NodeKind::MapEntry(map) if is_over_ranks(id) => {
+                    self.maps.insert((calls.to_vec(), node.label.clone()), map.ranges.to_string());
+                }
+                NodeKind::Nested(nested) => {
+                    let calls: Vec<String> = calls.iter().chain([&node.label]).cloned().collect();
+                    self.add(&nested.sdfg, &calls);
+                }
+                NodeKind::MapEntry(_)
+                | NodeKind::MapExit(_)
+                | NodeKind::Access(_)
+                | NodeKind::Tasklet(_)
+                | NodeKind::ConsumeEntry(_)
+                | NodeKind::ConsumeExit(_)
+                | NodeKind::Reduce(_)
+                | NodeKind::Library(_) => {}
+            }
+        }
+        for (_, edge) in state.edges().filter(|(id, _)| is_leaf(state, *id)) {
+            let code = if state.node(edge.src).kind.is_code() { edge.src } else { edge.dst };
+            let over_ranks = tree.enclosing(code).filter(|entry| is_over_ranks(*entry)).last();
+            let over_ranks = over_ranks.map(|entry| state.node(entry).label.clone());
+            match &edge.memlet.flow {
+                Flow::Read(access) => self.access(sdfg, calls, (access.container, over_ranks, false)),
+                Flow::Write { to, .. } => self.access(sdfg, calls, (to.container, over_ranks, true)),
+                Flow::Copy { .. } => self.copy(sdfg, calls, edge),
+                Flow::Order | Flow::Value | Flow::Bind(_) => {}
+            }
+        }
+    }
+
+    fn access(
+        &mut self,
+        sdfg: &Sdfg,
+        calls: &[String],
+        (id, over_ranks, writes): (ContainerId, Option<String>, bool),
+    ) {
+        let Some(container) = sdfg.get_container(id) else { return };
+        let is_replicated = container.distribution == Distribution::Replicated;
+        if !is_replicated || writes && over_ranks.is_some() {
+            self.accesses.insert(((calls.to_vec(), container.name.clone()), over_ranks, writes));
+        }
+    }
+
+    fn copy(&mut self, sdfg: &Sdfg, calls: &[String], edge: &Edge) {
+        let Flow::Copy { from, to, .. } = &edge.memlet.flow else { return };
+        if from.container == to.container
+            && let Some(container) = sdfg.get_container(to.container)
+        {
+            *self.refreshed.entry((calls.to_vec(), container.name.clone())).or_insert(0) += 1;
+        }
+    }
+
+    /// Refuses a rewrite after which code reaches other memories.
+    pub(super) fn is_kept_in(&self, program: &Sdfg) -> Result<(), EditError> {
+        let after = Reach::of(program).unwrap_or_default();
+        let refuse = |name: &str, reason| Err(EditError::Ranks { name: name.to_owned(), reason });
+        if let Some(((_, map), _)) = changed(&self.maps, &after.maps).or(changed(&after.maps, &self.maps)) {
+            return refuse(map, "divides iterations over ranks, and would divide others");
+        }
+        if let Some(((_, name), _)) = changed(&after.containers, &self.containers) {
+            return refuse(name, "is distributed, and would be distributed in another way");
+        }
+        if let Some(((_, name), over_ranks, _)) = after.accesses.difference(&self.accesses).next() {
+            let reason = match over_ranks {
+                Some(_) => "would be accessed by a rank that may not hold its elements",
+                None => "is distributed, and would be accessed by code that all ranks run",
+            };
+            return refuse(name, reason);
+        }
+        let remains = |(place, count): &(&Place, &usize)| after.refreshed.get(*place) >= Some(*count);
+        let stale = |(place, _): &(&Place, &usize)| after.containers.contains_key(*place);
+        if let Some(((_, name), _)) = self.refreshed.iter().filter(stale).find(|found| !remains(found)) {
+            return refuse(name, "would keep halos or replicas that no copy refreshes");
+        }
+        Ok(())
+    }
+}
+
+/// The first entry that has another value, or none, in the second map.
+fn changed<'m>(
+    one: &'m BTreeMap<Place, String>,
+    other: &BTreeMap<Place, String>,
+) -> Option<(&'m Place, &'m String)> {
+    one.iter().find(|(place, value)| other.get(*place) != Some(*value))
+}
