@@ -65,6 +65,14 @@ impl Failure {
         self
     }
 
+    /// The message alone.
+    pub(crate) fn message(&self) -> String {
+        match &self.text {
+            Text::Rendered(text) => text.clone(),
+            Text::Error { what, .. } => what.clone(),
+        }
+    }
+
     /// 1 for programs, 2 for everything else.
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self.status {

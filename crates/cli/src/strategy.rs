@@ -171,7 +171,8 @@ impl StrategyCommand {
         }
         Destination::new(self.picture.as_deref()).check()?;
         if self.calibrate {
-            return output.write(calibrate::machine_file(self.processors)?.as_bytes());
+            let file = calibrate::machine_file(self.processors)?;
+            return file.map_or(Ok(()), |text| output.write(text.as_bytes()));
         }
         let read = self.read(terminal)?;
         let problem = read.problem();

@@ -1,14 +1,19 @@
 //! `sdfg strategy --calibrate`: measures this machine and writes the file that `--machine` reads.
 //!
 //! The rates are those of compiled SDFGs, so they do not depend on the build of this command. The link is the
-//! link between two threads. This module is separate from the search, which reads no clock and queries no
+//! link between two threads, or between the ranks that a launcher of MPI started. This module is separate from the search, which reads no clock and queries no
 //! machine.
 
 mod link;
+mod ranks;
 mod rates;
 
 use std::num::NonZeroUsize;
 
+use link::Link;
+use ranks::Measured;
+use rates::Rates;
+use sdfg_codegen::mpi::ranks_of_environment;
 use sdfg_transforms::strategy::model::Machine;
 
 use crate::failure::Failure;
@@ -17,8 +22,20 @@ use crate::failure::Failure;
 /// makes it slower.
 const ROUNDS: usize = 5;
 
-/// Measures this machine with so many ranks, without a number with one for each processor.
-pub(super) fn machine_file(ranks: Option<u32>) -> Result<String, Failure> {
+/// Measures this machine with so many ranks, without a number with one for each processor. Under MPI, the ranks are those that run
+/// this command, and only the first one has a file.
+pub(super) fn machine_file(ranks: Option<u32>) -> Result<Option<String>, Failure> {
+    if let Some((_, started)) = ranks_of_environment().filter(|(_, started)| *started > 1) {
+        if ranks.is_some_and(|ranks| ranks as usize != started) {
+            return Err(Failure::usage(format_args!(
+                "MPI started {started} ranks, which are those measured"
+            ))
+            .at("-p")
+            .help("leave out the number, or start as many"));
+        }
+        let Measured { rank, rates, link } = ranks::measure()?;
+        return if rank == 0 { text(MPI, started, &rates, &link).map(Some) } else { Ok(None) };
+    }
     let n_processors = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let ranks = match ranks {
         Some(ranks) if ranks == 0 || ranks as usize > n_processors => {
@@ -28,13 +45,16 @@ pub(super) fn machine_file(ranks: Option<u32>) -> Result<String, Failure> {
             .at("-p")
             .help("measure as many as there are, and write another number into the file"));
         }
-        Some(ranks) => ranks,
-        None => u32::try_from(n_processors).unwrap_or(u32::MAX),
+        Some(ranks) => ranks as usize,
+        None => n_processors,
     };
-    let rates = rates::measure(ranks as usize)?;
-    let link = link::measure();
+    text(THREADS, ranks, &rates::measure(ranks)?, &link::measure()).map(Some)
+}
+
+/// The text of a file with the method of its measurements.
+fn text(how: &str, ranks: usize, rates: &Rates, link: &Link) -> Result<String, Failure> {
     let machine = Machine {
-        ranks,
+        ranks: u32::try_from(ranks).unwrap_or(u32::MAX),
         operations_per_second: plausible("operations_per_second", rates.operations_per_second, 1e6..1e14)?,
         memory_bytes_per_second: plausible(
             "memory_bytes_per_second",
@@ -45,16 +65,24 @@ pub(super) fn machine_file(ranks: Option<u32>) -> Result<String, Failure> {
         latency_seconds: plausible("latency_seconds", link.latency_seconds, 1e-10..1.0)?,
     };
     machine.check().map_err(Failure::program)?;
-    Ok(format!("{}{}", HOW, machine.to_toml()))
+    Ok(format!("{how}{}", machine.to_toml()))
 }
 
-/// The method of the measurements, for readers of the file.
-const HOW: &str = "\
+/// The method of the measurements with threads, for readers of the file.
+const THREADS: &str = "\
 # Measured by `sdfg strategy --calibrate`: the best of five rounds, three digits.
 # Operations: products and sums of f64 on 8 KiB, compiled, a thread on each rank at once; the slowest.
 # Memory: B[i] = 0.5 * A[i] + C[i] on 96 MiB of f64 for each rank, in the same way, 24 bytes each.
 # Link: copying 1 MiB that another thread wrote; half the way of 8 bytes to that thread and back.
-# Between the nodes of a cluster these two are others: put in what its network does.
+# Between the nodes of a cluster these two are others: measure them under `mpirun`.
+";
+
+/// The same with ranks of MPI.
+const MPI: &str = "\
+# Measured by `sdfg strategy --calibrate` with ranks of MPI, three digits.
+# Operations: products and sums of f64 on 8 KiB, compiled, on each rank at once; the best of five rounds, the slowest rank.
+# Memory: B[i] = 0.5 * A[i] + C[i] on 96 MiB of f64 for each rank, in the same way, 24 bytes each.
+# Link: least squares over messages of 8 bytes to 4 MiB, rank r and rank ranks - 1 - r with each other, all at once, medians of 51.
 ";
 
 /// A number with three digits, if a machine can be like that.

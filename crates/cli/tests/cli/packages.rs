@@ -44,7 +44,7 @@ fn tool(bench: &Bench, command: &[&str], variable: (&str, PathBuf)) -> Option<St
 }
 
 #[expect(clippy::print_stderr, reason = "whoever runs the tests should know what they did not do")]
-fn skip(tool: &str) {
+pub(super) fn skip(tool: &str) {
     eprintln!("skipped: there is no {tool}");
 }
 

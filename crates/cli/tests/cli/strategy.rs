@@ -1,5 +1,7 @@
 //! Tests of the strategy search: from a file of costs to a table, JSON and a picture.
 
+use sdfg_codegen::mpi::{Launcher, Mpi};
+
 use crate::Bench;
 
 /// Two operations that are best cut alike, although the first one alone would rather not be.
@@ -163,6 +165,35 @@ fn a_machine_is_measured_into_a_file_that_costs_are_computed_with() {
         .prints(&["on 1 processors"]);
     bench.run(&["strategy", "--calibrate", "-p", "0"]).fails(2, &["0 ranks cannot be measured", "-p"]);
     bench.run(&["strategy", "--calibrate", "two.sdft"]).fails(2, &["cannot be used with"]);
+}
+
+#[test]
+fn ranks_of_mpi_measure_one_machine() {
+    let launcher = match Mpi::find().and_then(|mpi| Launcher::find(&mpi)) {
+        Ok(launcher) => launcher,
+        Err(error) => {
+            super::packages::skip(&error.to_string());
+            return;
+        }
+    };
+    let bench = Bench::new();
+    let run = |more: &[&str]| {
+        let mut command = launcher.command(2, env!("CARGO_BIN_EXE_sdfg"));
+        command.args(["strategy", "--calibrate"]).args(more).current_dir(bench.path("."));
+        command.env("SDFG_CACHE", bench.cache.path()).output().expect("the launcher runs")
+    };
+    let output = run(&["-o", "machine.toml"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let machine = std::fs::read_to_string(bench.path("machine.toml")).expect("a file");
+    assert!(machine.contains("\nranks = 2\n") && machine.contains("least squares"), "{machine}");
+    bench.file("two.sdft", PROGRAM);
+    bench
+        .run(&["strategy", "two.sdft", "--set", "N=1000", "--machine", "machine.toml"])
+        .prints(&["on 2 processors"]);
+    let output = run(&["-p", "3"]);
+    assert!(!output.status.success());
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(message.contains("MPI started 2 ranks"), "{message}");
 }
 
 #[test]
