@@ -2,6 +2,7 @@
  * what it holds afterwards.
  *
  * driver cases FOLDER             the cases of FOLDER/RANK.in, to FOLDER/RANK.out
+ * driver soak FOLDER SECONDS     the same again and again, which must not need more and more memory
  * driver TEST                     one of the tests below; 0 or the line of the check that failed
  */
 #include <mpi.h>
@@ -133,6 +134,38 @@ static void run_cases(const char *folder)
     sdfg_mpi_close(context);
     fclose(in);
     CHECK(fclose(out) == 0);
+}
+
+/* Bytes of this process in memory. */
+static int64_t resident(void)
+{
+    long size = 0, pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    CHECK(file != NULL && fscanf(file, "%ld %ld", &size, &pages) == 2);
+    fclose(file);
+    return pages * sysconf(_SC_PAGESIZE);
+}
+
+/* Contexts, requests and buffers come and go for so many seconds, after as many passes as MPI's own tables need to fill. */
+static void soak(const char *folder, double seconds)
+{
+    void *context;
+    CHECK(sdfg_mpi_open(SDFG_MPI_WORLD, NULL, &context) == 0);
+    double start = MPI_Wtime();
+    int64_t first = 0, passes = 0;
+    /* All ranks end with the same pass. */
+    for (int64_t is_over = 0; !is_over; passes++) {
+        run_cases(folder);
+        if (passes == 20)
+            first = resident();
+        is_over = passes > 20 && MPI_Wtime() - start > seconds;
+        CHECK(sdfg_mpi_broadcast(context, 0, &is_over, sizeof is_over) == 0);
+    }
+    int64_t last = resident();
+    printf("rank %d: %d passes, %d KiB, then %d KiB\n", (int)sdfg_mpi_rank(context), (int)passes, (int)(first >> 10),
+           (int)(last >> 10));
+    CHECK(last <= first + (1 << 20));
+    sdfg_mpi_close(context);
 }
 
 /* Words of a whole array of doubles that ranks hold in even parts, moved to every rank. */
@@ -440,6 +473,10 @@ int main(int n, char **arguments)
     const char *test = n > 1 ? arguments[1] : "";
     if (n == 3 && strcmp(test, "cases") == 0) {
         run_cases(arguments[2]);
+        return 0;
+    }
+    if (n == 4 && strcmp(test, "soak") == 0) {
+        soak(arguments[2], atof(arguments[3]));
         return 0;
     }
     if (strcmp(test, "communicators") == 0) {

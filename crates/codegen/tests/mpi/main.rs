@@ -80,14 +80,19 @@ impl Driver {
         assert!(output.status.success(), "{test} on {ranks} ranks: {:?}\n{messages}", output.status);
     }
 
-    /// Runs cases on so many ranks, and compares every array and counter.
-    fn compare(&self, cases: &[Case], ranks: usize, chunk: i64) {
+    /// Writes what each rank reads.
+    fn write(&self, cases: &[Case], ranks: usize) {
         for rank in 0..ranks {
             let mut file = Vec::new();
             cases.iter().for_each(|case| case.push(rank, &mut file));
             file.extend((-1_i64).to_ne_bytes());
             std::fs::write(self.folder.path().join(format!("{rank}.in")), file).unwrap();
         }
+    }
+
+    /// Runs cases on so many ranks, and compares every array and counter.
+    fn compare(&self, cases: &[Case], ranks: usize, chunk: i64) {
+        self.write(cases, ranks);
         let folder = self.folder.path().to_str().unwrap();
         let (output, _) = self.run(ranks, &["cases", folder], &[("SDFG_MPI_CHUNK", &chunk.to_string())]);
         assert!(output.status.success(), "{ranks} ranks:\n{}", String::from_utf8_lossy(&output.stderr));
@@ -210,6 +215,43 @@ fn sanitizers_find_nothing() {
     driver.succeed(2, "wrong_words");
     driver.succeed(3, "repeated");
     driver.succeed(2, "measured");
+}
+
+/// Contexts and moves come and go without growth: for a second, or for as many as `SDFG_MPI_SECONDS` says.
+#[test]
+fn memory_does_not_grow() {
+    let Some(driver) = Driver::new() else { return };
+    let seconds = std::env::var("SDFG_MPI_SECONDS").unwrap_or("1".to_owned());
+    driver.write(&cases(4, 4, 60), 4);
+    let folder = driver.folder.path().to_str().unwrap();
+    let (output, _) = driver.run(4, &["soak", folder, &seconds], &[]);
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    eprintln!("{}", text(&output.stdout));
+    assert!(output.status.success(), "{}", text(&output.stderr));
+}
+
+/// An interrupt of the launcher ends all ranks, although one is stuck and the others wait for it.
+#[test]
+fn interrupts_end_all() {
+    let Some(driver) = Driver::new() else { return };
+    let mut command = driver.launcher.command(4, &driver.program);
+    let mut launcher = command.args(["lost", "stuck"]).spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(1));
+    let start = Instant::now();
+    let interrupt = Command::new("kill").args(["-INT", &launcher.id().to_string()]).status();
+    assert!(interrupt.unwrap().success());
+    assert!(!launcher.wait().unwrap().success() && start.elapsed() < Duration::from_secs(5));
+    // The folder of the driver is its name in the list of processes.
+    let name = driver.program.to_str().unwrap();
+    let is_there = || {
+        let processes = std::fs::read_dir("/proc").unwrap().flatten();
+        let lines = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
+        lines.into_iter().any(|line| String::from_utf8_lossy(&line).starts_with(name))
+    };
+    while is_there() && start.elapsed() < Duration::from_secs(5) {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(!is_there());
 }
 
 #[test]

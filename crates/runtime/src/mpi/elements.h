@@ -256,9 +256,33 @@ static void make_walk(struct walk *walk, int64_t n, const int *order, const stru
         memcpy(to + i * to_stride, from + i * from_stride, size);       \
     break
 
+/* Strides from which on each element lies in another page or nearly so, where the processor does not look for the next one by
+ * itself, and the number of elements ahead that are then asked for. */
+enum { FAR = 2048, AHEAD = 16 };
+
+/* Copies `count` elements that lie far from each other at one end. */
+static void copy_far_run(char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t count, int64_t bytes)
+{
+    for (int64_t i = 0; i < count; i++) {
+#if defined(__GNUC__)
+        int64_t next = SMALLER(i + AHEAD, count - 1);
+        __builtin_prefetch(from + next * from_stride, 0);
+        __builtin_prefetch(to + next * to_stride, 1);
+#endif
+        if (bytes == 8)
+            memcpy(to + i * to_stride, from + i * from_stride, 8);
+        else
+            memcpy(to + i * to_stride, from + i * from_stride, (size_t)bytes);
+    }
+}
+
 /* Copies `count` elements. */
 static void copy_run(char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t count, int64_t bytes)
 {
+    if (llabs(to_stride) >= FAR || llabs(from_stride) >= FAR) {
+        copy_far_run(to, to_stride, from, from_stride, count, bytes);
+        return;
+    }
     switch (bytes) {
     case 1: COPY_EACH(1);
     case 2: COPY_EACH(2);
