@@ -72,10 +72,36 @@ static void *fresh_copy(const void *from, void *before, int64_t bytes)
     return copy;
 }
 
-static int64_t begin(void *context, struct test_case *test)
+/* Gives a case arrays in new memory. */
+static void renew(struct test_case *test)
 {
     test->source = fresh_copy(test->source, test->source, test->source_bytes);
     test->result = fresh_copy(test->target, test->result, test->target_bytes);
+}
+
+/* Two cases in one bundle. */
+static void run_bundle(void *context, struct test_case *tests)
+{
+    int64_t n = 0, *words = malloc((size_t)(tests[0].n_words + tests[1].n_words + 3) * 8);
+    const void *sources[2];
+    void *targets[2];
+    words[n++] = 2;
+    for (int at = 0; at < 2; at++) {
+        renew(&tests[at]);
+        words[n++] = tests[at].n_words;
+        memcpy(words + n, tests[at].words, (size_t)tests[at].n_words * 8);
+        n += tests[at].n_words;
+        targets[at] = tests[at].result;
+        sources[at] = tests[at].is_in_place ? targets[at] : tests[at].source;
+    }
+    CHECK(sdfg_mpi_begin_all(context, tests[0].site, words, n, sources, targets) == 0);
+    CHECK(sdfg_mpi_finish(context, tests[0].site) == 0);
+    free(words);
+}
+
+static int64_t begin(void *context, struct test_case *test)
+{
+    renew(test);
     return sdfg_mpi_begin(context, test->site, test->combine, test->words, test->n_words,
                           test->is_in_place ? test->result : test->source, test->result);
 }
@@ -107,6 +133,13 @@ static void run_cases(const char *folder)
         int64_t counters[3][8] = {{0}};
         /* The second time with the descriptor of the first time, and other memory. */
         for (int turn = 0; turn < 2; turn++) {
+            if (tests[0].is_overlapping == 2) {
+                sdfg_mpi_counters(context, counters[0]);
+                run_bundle(context, tests);
+                sdfg_mpi_counters(context, counters[1]);
+                memcpy(counters[2], counters[1], sizeof counters[1]);
+                continue;
+            }
             for (int at = 0; at < n; at++) {
                 sdfg_mpi_counters(context, counters[at]);
                 int64_t status = begin(context, &tests[at]);
@@ -291,6 +324,23 @@ static void wrong_words(void *context)
     CHECK(sdfg_mpi_move(context, 5, cut_twice, m, part, whole) == 3);
     cut_twice[17] = 1;
     CHECK(sdfg_mpi_move(context, 5, cut_twice, m, part, whole) == 0);
+    /* A bundle of nothing, and of words that are wrong as a whole or in a part. */
+    int64_t none = 0, bundle[70] = {1, n};
+    const void *sources[] = {part};
+    void *targets[] = {whole};
+    CHECK(sdfg_mpi_begin_all(context, 6, &none, 1, sources, targets) == 0 && sdfg_mpi_finish(context, 6) == 0);
+    memcpy(bundle + 2, words, (size_t)n * 8);
+    CHECK(sdfg_mpi_begin_all(context, 6, bundle, n + 2, sources, targets) == 0 && sdfg_mpi_finish(context, 6) == 0);
+    for (int64_t length = 0; length < n + 4; length++)
+        CHECK(length == n + 2 || sdfg_mpi_begin_all(context, 6, bundle, length, sources, targets) == 3);
+    for (int at = 0; at < 2; at++)
+        for (int64_t change = -1; change < 2; change += 2) {
+            bundle[at] += change;
+            CHECK(sdfg_mpi_begin_all(context, 6, bundle, n + 2, sources, targets) == 3);
+            bundle[at] -= change;
+        }
+    bundle[3] = 1;
+    CHECK(sdfg_mpi_begin_all(context, 6, bundle, n + 2, sources, targets) == 3);
     CHECK(gather(context, 5, 3) == 0 && gather(context, 5, 7) == 0 && gather(context, 5, 3) == 0);
 }
 

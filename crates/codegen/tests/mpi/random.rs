@@ -42,9 +42,20 @@ impl Random {
     }
 }
 
+/// How a case and the next one run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// One after the other.
+    After,
+    /// The next one begins before this one is finished.
+    Overlapping,
+    /// Their values travel in the same messages.
+    Bundled,
+}
+
 /// A move with the arrays of every rank.
 pub(super) struct Case {
-    pub(super) is_overlapping: bool,
+    pub(super) next: Next,
     pub(super) is_combination: bool,
     pub(super) site: i64,
     pub(super) description: Move,
@@ -56,6 +67,8 @@ pub(super) struct Case {
 /// known, between two bounds.
 pub(super) struct Expected {
     pub(super) targets: Vec<Vec<u8>>,
+    /// Bytes between pairs of ranks, except for combinations.
+    pub(super) messages: BTreeMap<(usize, usize), i64>,
     pub(super) counters: Vec<[i64; 6]>,
     pub(super) combined: (i64, i64),
 }
@@ -188,6 +201,17 @@ fn neutral(combination: Combination, scalar: ScalarType) -> Value {
     }
 }
 
+/// Counts messages that are cut into chunks.
+pub(super) fn count(messages: &BTreeMap<(usize, usize), i64>, chunk: i64, counters: &mut [[i64; 6]]) {
+    for (&(giver, taker), bytes) in messages {
+        let n = (bytes + chunk - 1) / chunk;
+        counters[giver][0] += bytes;
+        counters[taker][1] += bytes;
+        counters[giver][2] += n;
+        counters[taker][3] += n;
+    }
+}
+
 impl Case {
     fn bytes(&self) -> usize {
         self.description.scalar.size() * usize::try_from(self.description.lanes).unwrap()
@@ -228,14 +252,8 @@ impl Case {
                 combine(&self.description, &mut targets[rank][at * size..(at + 1) * size], &value);
             }
         }
-        for ((giver, taker), bytes) in messages {
-            let n = (bytes + chunk - 1) / chunk;
-            counters[giver][0] += bytes;
-            counters[taker][1] += bytes;
-            counters[giver][2] += n;
-            counters[taker][3] += n;
-        }
-        Expected { targets, counters, combined: (0, 0) }
+        count(&messages, chunk, &mut counters);
+        Expected { targets, messages, counters, combined: (0, 0) }
     }
 
     fn expected_combination(
@@ -285,7 +303,7 @@ impl Case {
             combined.0 += (holding - 1) * bytes;
             combined.1 += (holding - 1 + i64::try_from(values.len()).unwrap()) * bytes;
         }
-        Expected { targets, counters, combined }
+        Expected { targets, messages: BTreeMap::new(), counters, combined }
     }
 
     /// Checks what the description says of local arrays.
@@ -302,8 +320,13 @@ impl Case {
     /// What the driver reads on a rank.
     pub(super) fn push(&self, rank: usize, file: &mut Vec<u8>) {
         let is_in_place = self.description.flags.is_in_place;
-        for flag in [self.is_overlapping, self.is_combination, is_in_place] {
-            file.extend(i64::from(flag).to_ne_bytes());
+        let next = match self.next {
+            Next::After => 0,
+            Next::Overlapping => 1,
+            Next::Bundled => 2,
+        };
+        for word in [next, i64::from(self.is_combination), i64::from(is_in_place)] {
+            file.extend(word.to_ne_bytes());
         }
         file.extend(self.site.to_ne_bytes());
         let words: Vec<u8> = self.description.words().iter().flat_map(|word| word.to_ne_bytes()).collect();
@@ -533,8 +556,8 @@ pub(super) fn random_case(random: &mut Random, ranks: usize) -> Case {
     if is_current {
         make_current(source, flags.is_source_everywhere, &mut sources, size);
     }
-    let is_overlapping = random.once_in(4);
-    Case { is_overlapping, is_combination, site: random.within(0, 40), description, sources, targets }
+    let next = random.one_of(&[Next::After, Next::After, Next::Overlapping, Next::Bundled]);
+    Case { next, is_combination, site: random.within(0, 40), description, sources, targets }
 }
 
 /// Whether two arrays have equal bits, where every NaN is like any other one.

@@ -31,9 +31,16 @@ struct stage {
     int64_t sent_bytes, received_bytes, local_bytes;
 };
 
+/* What the words of a site describe. */
+enum kind { MOVE, COMBINATION, BUNDLE };
+
 struct move {
     int64_t site, n, *words;
-    int combine;
+    enum kind kind;
+    int combine;              /* whether it is a combination */
+    int64_t n_parts;          /* of a bundle, whose own stage has the messages that the parts share */
+    struct move **parts;
+    int is_part;
     struct shape shape;
     struct stage stages[2];
     int n_stages;
@@ -223,7 +230,7 @@ static int make_stage(const struct context *context, struct move *move, int numb
     int are_current = (shape->flags & (SDFG_MPI_SOURCE_REPLICAS_CURRENT | SDFG_MPI_SOURCE_EVERYWHERE)) != 0;
     const struct side *from = is_first ? &shape->source : &shape->target;
     /* In place, a message might come in where another one has not gone out yet. */
-    int may_be_direct = !is_in_place || is_refresh;
+    int may_be_direct = !move->is_part && (!is_in_place || is_refresh);
     int may_come_directly = may_be_direct && (number == 1 || shape->operation == ASSIGN);
     struct box given, needed, both;
     if (given_at(shape, number, me, ranks, &given))
@@ -287,6 +294,9 @@ static void free_move(struct context *context, struct move *move)
 {
     if (move == NULL)
         return;
+    for (int64_t part = 0; part < move->n_parts; part++)
+        free_move(context, move->parts[part]);
+    free(move->parts);
     free_requests(move);
     for (int stage = 0; stage < 2; stage++) {
         free(move->stages[stage].out.list);
@@ -300,8 +310,8 @@ static void free_move(struct context *context, struct move *move)
     free(move);
 }
 
-/* Makes the descriptor of a move, without its buffers; NULL with a status in `context`. */
-static struct move *make_move(struct context *context, int64_t site, int combine, const int64_t *words, int64_t n)
+/* An empty descriptor with a copy of the words; NULL with a status in `context`. */
+static struct move *new_move(struct context *context, int64_t site, enum kind kind, const int64_t *words, int64_t n)
 {
     struct move *move = calloc(1, sizeof *move);
     if (move == NULL || n < 0 || (move->words = malloc((size_t)(n + 1) * sizeof *words)) == NULL) {
@@ -312,7 +322,21 @@ static struct move *make_move(struct context *context, int64_t site, int combine
     memcpy(move->words, words, (size_t)n * sizeof *words);
     move->site = site;
     move->n = n;
-    move->combine = combine;
+    move->kind = kind;
+    move->combine = kind == COMBINATION;
+    return move;
+}
+
+/* Makes the descriptor of a move or a combination, perhaps as a part of a bundle, without its buffers; NULL with a status in
+ * `context`. */
+static struct move *make_move(struct context *context, int64_t site, enum kind kind, int is_part, const int64_t *words,
+                              int64_t n)
+{
+    struct move *move = new_move(context, site, kind, words, n);
+    if (move == NULL)
+        return NULL;
+    int combine = move->combine;
+    move->is_part = is_part;
     if (!read_shape(&move->shape, move->words, n, context->ranks, combine)) {
         fail(context, INVALID_ARGUMENT, "the words of move %lld are wrong", (long long)site);
         free_move(context, move);
@@ -337,6 +361,94 @@ static struct move *make_move(struct context *context, int64_t site, int combine
         make_walk(&move->fresh, shape->q, shape->order, &share, strides, strides, shape->bytes);
     }
     return move;
+}
+
+/* Adds a message to those that the parts of a bundle share: the transfers to or from a rank, one part behind the other. */
+static int add_message(const struct context *context, struct move *bundle, int64_t peer, int is_sent, int *next)
+{
+    struct stage *stage = &bundle->stages[0];
+    struct transfer *message = NULL;
+    for (int64_t part = 0; part < bundle->n_parts; part++) {
+        struct stage *of_part = &bundle->parts[part]->stages[0];
+        struct transfers *transfers = is_sent ? &of_part->out : &of_part->in;
+        if (next[part] == transfers->n || transfers->list[next[part]].peer != peer)
+            continue;
+        struct transfer *transfer = &transfers->list[next[part]++];
+        if (message == NULL) {
+            message = new_transfer(is_sent ? &stage->out : &stage->in);
+            if (message == NULL)
+                return 0;
+            message->peer = (int)peer;
+            message->buffer = bundle->buffer_bytes;
+        }
+        transfer->buffer = message->buffer + message->bytes;
+        message->bytes += transfer->bytes;
+    }
+    if (message == NULL)
+        return 1;
+    reserve(&bundle->buffer_bytes, message->bytes);
+    message->n_requests = (int)((message->bytes - 1) / context->chunk + 1);
+    message->first_request = stage->n_requests;
+    stage->n_requests += message->n_requests;
+    *(is_sent ? &stage->sent_bytes : &stage->received_bytes) += message->bytes;
+    return 1;
+}
+
+/* Merges the messages of the parts of a bundle. */
+static int merge_messages(const struct context *context, struct move *bundle)
+{
+    struct stage *stage = &bundle->stages[0];
+    int *next = calloc((size_t)(2 * bundle->n_parts + 1), sizeof *next), is_made = next != NULL;
+    for (int64_t step = 1; step < context->ranks && is_made; step++)
+        is_made = add_message(context, bundle, (context->rank + step) % context->ranks, 1, next);
+    stage->n_out = stage->n_requests;
+    for (int64_t peer = 0; peer < context->ranks && is_made; peer++)
+        is_made = add_message(context, bundle, peer, 0, next + bundle->n_parts);
+    free(next);
+    for (int64_t part = 0; part < bundle->n_parts; part++) {
+        struct stage *of_part = &bundle->parts[part]->stages[0];
+        if (of_part->is_staged)
+            of_part->local_buffer = reserve(&bundle->buffer_bytes, of_part->local_bytes);
+    }
+    stage->requests = malloc((size_t)(stage->n_requests + 1) * sizeof *stage->requests);
+    return is_made && stage->requests != NULL;
+}
+
+/* Makes the descriptor of several moves: their number, then the number of words of each with the words. */
+static struct move *make_bundle(struct context *context, int64_t site, const int64_t *words, int64_t n)
+{
+    struct move *bundle = new_move(context, site, BUNDLE, words, n);
+    if (bundle == NULL)
+        return NULL;
+    struct reader reader = {bundle->words, n, 0};
+    int64_t n_parts = next_word(&reader, 0, n);
+    bundle->n_stages = 1;
+    bundle->parts = calloc((size_t)(n_parts + 1), sizeof *bundle->parts);
+    int is_made = bundle->parts != NULL;
+    if (!is_made)
+        fail(context, OUT_OF_MEMORY, "no memory for the descriptor of move %lld", (long long)site);
+    for (int64_t part = 0; part < n_parts && is_made && !reader.is_wrong; part++) {
+        int64_t length = next_word(&reader, 0, reader.left - 1);
+        if (reader.is_wrong)
+            break;
+        bundle->parts[part] = make_move(context, site, MOVE, 1, reader.words, length);
+        is_made = bundle->parts[part] != NULL;
+        bundle->n_parts += is_made;
+        reader.is_wrong |= is_made && bundle->parts[part]->shape.operation != ASSIGN;
+        reader.words += length;
+        reader.left -= length;
+    }
+    if (is_made && (reader.is_wrong || reader.left != 0)) {
+        fail(context, INVALID_ARGUMENT, "the words of move %lld are wrong", (long long)site);
+        is_made = 0;
+    } else if (is_made && !merge_messages(context, bundle)) {
+        fail(context, OUT_OF_MEMORY, "no memory for the messages of move %lld", (long long)site);
+        is_made = 0;
+    }
+    if (is_made)
+        return bundle;
+    free_move(context, bundle);
+    return NULL;
 }
 
 /* Makes the persistent requests of a move for these arrays and the buffer. Messages of more bytes than MPI counts are several
@@ -392,6 +504,28 @@ static int start_stage(struct move *move, int number, const char *array, char *b
     return error;
 }
 
+/* Packs everything that the parts of a bundle send, and sends it. */
+static int start_bundle(struct move *bundle, const void *const *sources, char *buffer)
+{
+    struct stage *stage = &bundle->stages[0];
+    int error = MPI_SUCCESS;
+    if (stage->n_requests > stage->n_out)
+        error = MPI_Startall(stage->n_requests - stage->n_out, stage->requests + stage->n_out);
+    for (int64_t part = 0; part < bundle->n_parts; part++) {
+        const struct stage *of_part = &bundle->parts[part]->stages[0];
+        const char *source = sources[part];
+        for (int at = 0; at < of_part->out.n; at++) {
+            const struct transfer *transfer = &of_part->out.list[at];
+            copy_box(&transfer->walk, buffer + transfer->buffer, source + transfer->first);
+        }
+        if (of_part->has_local && of_part->is_staged)
+            copy_box(&of_part->pack, buffer + of_part->local_buffer, source + of_part->from);
+    }
+    if (error == MPI_SUCCESS && stage->n_out > 0)
+        error = MPI_Startall(stage->n_out, stage->requests);
+    return error;
+}
+
 /* Handles the elements that stay here. */
 static void deliver_local(const struct move *move, int number, char *target, const char *source, const char *buffer)
 {
@@ -441,6 +575,26 @@ static int finish_stage(struct context *context, struct move *move, int number, 
         deliver_local(move, number, target, move->source, buffer);
     for (int at = 0; at < stage->n_out && error == MPI_SUCCESS; at++)
         error = wait_for(context, &stage->requests[at], MPI_STATUS_IGNORE, move->site);
+    return error;
+}
+
+/* Waits for the messages of a bundle, and takes the values of all parts out of the buffer. */
+static int finish_bundle(struct context *context, struct move *bundle, const char *buffer)
+{
+    struct stage *stage = &bundle->stages[0];
+    int error = MPI_SUCCESS;
+    for (int at = 0; at < stage->in.n && error == MPI_SUCCESS; at++)
+        error = receive(context, bundle, &stage->in.list[at], stage->requests);
+    for (int64_t part = 0; part < bundle->n_parts && error == MPI_SUCCESS; part++) {
+        const struct move *move = bundle->parts[part];
+        const struct transfers *in = &move->stages[0].in;
+        for (int at = 0; at < in->n; at++) {
+            const struct transfer *transfer = &in->list[at];
+            copy_box(&transfer->walk, (char *)move->target + transfer->first, buffer + transfer->buffer);
+        }
+    }
+    for (int at = 0; at < stage->n_out && error == MPI_SUCCESS; at++)
+        error = wait_for(context, &stage->requests[at], MPI_STATUS_IGNORE, bundle->site);
     return error;
 }
 

@@ -460,10 +460,10 @@ static int64_t prepare_buffer(struct context *context, struct move *move)
 }
 
 /* The move of a site with these words, ready to begin; NULL with a status that all ranks agree on. */
-static struct move *prepare(struct context *context, int64_t site, int combine, const int64_t *words, int64_t n)
+static struct move *prepare(struct context *context, int64_t site, enum kind kind, const int64_t *words, int64_t n)
 {
     struct move **place = place_of(context, site), *move = place != NULL ? *place : NULL;
-    int is_kept = move != NULL && move->n == n && move->combine == combine
+    int is_kept = move != NULL && move->n == n && move->kind == kind
                   && memcmp(move->words, words, (size_t)n * sizeof *words) == 0;
     if (move != NULL && move->is_under_way) {
         fail(context, INVALID_ARGUMENT, "move %lld begins again before it is finished", (long long)site);
@@ -474,7 +474,7 @@ static struct move *prepare(struct context *context, int64_t site, int combine, 
     int64_t status = place == NULL ? context->status : 0;
     if (status == 0 && !is_kept) {
         free_move(context, move);
-        *place = move = make_move(context, site, combine, words, n);
+        *place = move = kind == BUNDLE ? make_bundle(context, site, words, n) : make_move(context, site, kind, 0, words, n);
         status = move == NULL ? context->status : 0;
     }
     if (status == 0)
@@ -515,7 +515,7 @@ int64_t sdfg_mpi_begin(void *opaque, int64_t site, int64_t combine, const int64_
                        void *target)
 {
     struct context *context = opaque;
-    struct move *move = prepare(context, site, combine != 0, words, n);
+    struct move *move = prepare(context, site, combine != 0 ? COMBINATION : MOVE, words, n);
     if (move == NULL)
         return context->status;
     check_arrays(context, move, source, target);
@@ -538,6 +538,31 @@ int64_t sdfg_mpi_begin(void *opaque, int64_t site, int64_t combine, const int64_
     return 0;
 }
 
+int64_t sdfg_mpi_begin_all(void *opaque, int64_t site, const int64_t *words, int64_t n, const void *const *sources,
+                           void *const *targets)
+{
+    struct context *context = opaque;
+    struct move *bundle = prepare(context, site, BUNDLE, words, n);
+    if (bundle == NULL)
+        return context->status;
+    for (int64_t part = 0; part < bundle->n_parts; part++) {
+        check_arrays(context, bundle->parts[part], sources[part], targets[part]);
+        bundle->parts[part]->target = targets[part];
+    }
+    char *buffer = bundle->has_own ? bundle->own : context->buffer;
+    int error = make_requests(context, bundle, NULL, NULL, buffer);
+    bundle->is_under_way = 1;
+    context->n_under_way++;
+    count_move(context, bundle);
+    if (error == MPI_SUCCESS)
+        error = start_bundle(bundle, sources, buffer);
+    if (error != MPI_SUCCESS)
+        return end_by_error(context, error, "move", site);
+    for (int64_t part = 0; part < bundle->n_parts; part++)
+        deliver_local(bundle->parts[part], 0, targets[part], sources[part], buffer);
+    return 0;
+}
+
 int64_t sdfg_mpi_finish(void *opaque, int64_t site)
 {
     struct context *context = opaque;
@@ -547,7 +572,7 @@ int64_t sdfg_mpi_finish(void *opaque, int64_t site)
         return end_all(context);
     }
     char *buffer = move->has_own ? move->own : context->buffer;
-    int error = finish_stage(context, move, 0, buffer);
+    int error = move->kind == BUNDLE ? finish_bundle(context, move, buffer) : finish_stage(context, move, 0, buffer);
     if (move->combine && error == MPI_SUCCESS)
         error = start_stage(move, 1, move->target, buffer);
     if (move->combine && error == MPI_SUCCESS)

@@ -152,6 +152,13 @@ SDFG_MPI_EXPORT int64_t sdfg_mpi_begin(void *context, int64_t site, int64_t comb
                                        const void *source, void *target);
 SDFG_MPI_EXPORT int64_t sdfg_mpi_finish(void *context, int64_t site);
 
+/* The first half of several moves whose values travel together: every two ranks exchange at most one message for all of them, which
+ * has the values of each move behind those of the one before. `words` has the number of moves, then for each the number of its
+ * words, and the words; all operations are assignments. `sources` and `targets` have an array for each move. No array that one
+ * of them writes is read by another one. `sdfg_mpi_finish` is the second half. */
+SDFG_MPI_EXPORT int64_t sdfg_mpi_begin_all(void *context, int64_t site, const int64_t *words, int64_t n,
+                                           const void *const *sources, void *const *targets);
+
 /* Sets `bytes` bytes on every rank to those of rank `root`. */
 SDFG_MPI_EXPORT int64_t sdfg_mpi_broadcast(void *context, int64_t root, void *data, int64_t bytes);
 
