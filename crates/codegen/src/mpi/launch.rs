@@ -29,8 +29,7 @@ const OVERSUBSCRIBED: [(&str, &str); 2] =
     [("OMPI_MCA_rmaps_base_oversubscribe", "1"), ("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe")];
 
 /// Variables by which MPIs tell a rank its number and the number of ranks.
-const RANKS: [(&str, &str); 3] =
-    [("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_SIZE"), ("PMIX_RANK", "PMIX_SIZE")];
+const RANKS: [(&str, &str); 2] = [("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_SIZE")];
 
 /// A program that starts ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]

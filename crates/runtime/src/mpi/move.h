@@ -40,7 +40,6 @@ struct move {
     int combine;              /* whether it is a combination */
     int64_t n_parts;          /* of a bundle, whose own stage has the messages that the parts share */
     struct move **parts;
-    int is_part;
     struct shape shape;
     struct stage stages[2];
     int n_stages;
@@ -230,7 +229,7 @@ static int make_stage(const struct context *context, struct move *move, int numb
     int are_current = (shape->flags & (SDFG_MPI_SOURCE_REPLICAS_CURRENT | SDFG_MPI_SOURCE_EVERYWHERE)) != 0;
     const struct side *from = is_first ? &shape->source : &shape->target;
     /* In place, a message might come in where another one has not gone out yet. */
-    int may_be_direct = !move->is_part && (!is_in_place || is_refresh);
+    int may_be_direct = !is_in_place || is_refresh;
     int may_come_directly = may_be_direct && (number == 1 || shape->operation == ASSIGN);
     struct box given, needed, both;
     if (given_at(shape, number, me, ranks, &given))
@@ -327,16 +326,13 @@ static struct move *new_move(struct context *context, int64_t site, enum kind ki
     return move;
 }
 
-/* Makes the descriptor of a move or a combination, perhaps as a part of a bundle, without its buffers; NULL with a status in
- * `context`. */
-static struct move *make_move(struct context *context, int64_t site, enum kind kind, int is_part, const int64_t *words,
-                              int64_t n)
+/* Makes the descriptor of a move or a combination without its buffers; NULL with a status in `context`. */
+static struct move *make_move(struct context *context, int64_t site, enum kind kind, const int64_t *words, int64_t n)
 {
     struct move *move = new_move(context, site, kind, words, n);
     if (move == NULL)
         return NULL;
     int combine = move->combine;
-    move->is_part = is_part;
     if (!read_shape(&move->shape, move->words, n, context->ranks, combine)) {
         fail(context, INVALID_ARGUMENT, "the words of move %lld are wrong", (long long)site);
         free_move(context, move);
@@ -431,7 +427,7 @@ static struct move *make_bundle(struct context *context, int64_t site, const int
         int64_t length = next_word(&reader, 0, reader.left - 1);
         if (reader.is_wrong)
             break;
-        bundle->parts[part] = make_move(context, site, MOVE, 1, reader.words, length);
+        bundle->parts[part] = make_move(context, site, MOVE, reader.words, length);
         is_made = bundle->parts[part] != NULL;
         bundle->n_parts += is_made;
         reader.is_wrong |= is_made && bundle->parts[part]->shape.operation != ASSIGN;

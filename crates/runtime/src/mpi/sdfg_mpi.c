@@ -474,7 +474,7 @@ static struct move *prepare(struct context *context, int64_t site, enum kind kin
     int64_t status = place == NULL ? context->status : 0;
     if (status == 0 && !is_kept) {
         free_move(context, move);
-        *place = move = kind == BUNDLE ? make_bundle(context, site, words, n) : make_move(context, site, kind, 0, words, n);
+        *place = move = kind == BUNDLE ? make_bundle(context, site, words, n) : make_move(context, site, kind, words, n);
         status = move == NULL ? context->status : 0;
     }
     if (status == 0)
