@@ -301,7 +301,9 @@ impl Case {
                 holding += 1;
             }
             combined.0 += (holding - 1) * bytes;
-            combined.1 += (holding - 1 + i64::try_from(values.len()).unwrap()) * bytes;
+            // All values travel to all ranks, or to one, and the result to those that hold the element.
+            let n_values = i64::try_from(values.len()).unwrap();
+            combined.1 += (holding - 1 + n_values).max((holding - 1) * n_values) * bytes;
         }
         Expected { targets, messages: BTreeMap::new(), counters, combined }
     }
@@ -495,6 +497,35 @@ fn random_combination(random: &mut Random, must_combine: bool) -> (ScalarType, C
     (scalar, random.one_of(&defined.collect::<Vec<_>>()))
 }
 
+/// Gives every rank a partial result or a replica of one, or a part of several ones. The number of partial results.
+fn cut_partial_results(
+    random: &mut Random,
+    source: &mut Side,
+    combined: usize,
+    other: Option<usize>,
+    ranks: i64,
+) -> i64 {
+    let is_cut_elsewhere = random.once_in(3) && other.is_some();
+    let replicas = if ranks % 2 == 0 && random.once_in(2) { 2 } else { 1 };
+    let parts = ranks / replicas;
+    let (grid, cut) = random.one_of(&[(vec![replicas, parts], 1), (vec![parts, replicas], 0)]);
+    source.grid = grid;
+    for dimension in &mut source.dimensions {
+        dimension.cut = None;
+        dimension.starts = vec![0, dimension.extent];
+        if dimension.elements.moved == Some(combined) {
+            let elements = Elements { begin: 0, step: 1, moved: Some(combined) };
+            let cut = (!is_cut_elsewhere).then_some(cut);
+            let starts = if is_cut_elsewhere { vec![0, parts] } else { (0..=parts).collect() };
+            *dimension = Dimension { extent: parts, cut, starts, before: 0, after: 0, elements };
+        } else if is_cut_elsewhere && dimension.elements.moved == other {
+            dimension.cut = Some(cut);
+            dimension.starts = random_starts(random, dimension.extent, parts);
+        }
+    }
+    parts
+}
+
 /// A random case for so many ranks.
 pub(super) fn random_case(random: &mut Random, ranks: usize) -> Case {
     let n_ranks = i64::try_from(ranks).unwrap();
@@ -540,8 +571,24 @@ pub(super) fn random_case(random: &mut Random, ranks: usize) -> Case {
         all.sort_unstable();
         random_side(random, &extents, &all, n_ranks, flags.is_source_everywhere)
     };
+    let mut source = source;
+    if is_combination && n_combined == 1 && random.once_in(3) {
+        let combined = (0..extents.len()).find(|k| !kept.contains(k)).unwrap();
+        extents[combined] =
+            cut_partial_results(random, &mut source, combined, kept.first().copied(), n_ranks);
+        flags.is_source_everywhere = false;
+        if random.once_in(2) && !flags.is_target_everywhere {
+            flags.is_target_everywhere = true;
+            target = random_side(random, &extents, &kept, n_ranks, true);
+        }
+    }
     let is_refresh = is_in_place && source == target;
-    let (scalar, combination) = random_combination(random, is_combination);
+    let (scalar, combination) = if is_combination && random.once_in(3) {
+        // The order of these matters most.
+        (ScalarType::F64, Combination::Sum)
+    } else {
+        random_combination(random, is_combination)
+    };
     let combination = if is_refresh { Combination::Assign } else { combination };
     let lanes = random.one_of(&[1, 1, 1, 2, 4]);
     let description = Move { scalar, lanes, combination, flags, extents, source, target };

@@ -1,6 +1,7 @@
 /* Moves: the messages that follow from the words, with persistent requests, and how they travel. Part of sdfg_mpi.c.
  *
  * A move is one stage. A combination is two: values travel to the rank that combines them, results to those that hold copies.
+ * If all ranks need all results and there are few values, all values travel to all ranks instead, which takes one step.
  * All decisions follow from the words, so ranks agree on them without messages. */
 
 /* A message between this rank and another one. */
@@ -50,6 +51,7 @@ struct move {
     void *target;
     const char *buffer;
     int has_requests, is_under_way;
+    int64_t gathered_bytes;   /* of the values of one rank if all ranks receive all values, else 0 */
     int has_fresh;
     struct walk fresh;
     int64_t fresh_first;
@@ -309,6 +311,56 @@ static void free_move(struct context *context, struct move *move)
     free(move);
 }
 
+/* Bytes that all values of a combination have at most if all ranks receive all of them. */
+#define GATHERED_BYTES 4096
+
+/* Bytes of the values of each rank in a combination that all ranks compute; 0 if they do not. */
+static int64_t gathered_bytes_of(const struct context *context, const struct shape *shape)
+{
+    int64_t each = 0;
+    if (!(shape->flags & SDFG_MPI_TARGET_EVERYWHERE) || context->ranks == 1)
+        return 0;
+    for (int64_t rank = 0; rank < context->ranks; rank++) {
+        struct box owned;
+        if (!owned_at(shape, &shape->source, rank, context->ranks, &owned))
+            return 0;
+        int64_t bytes = shape->bytes * elements_of(shape, &owned);
+        if (bytes > GATHERED_BYTES / context->ranks || (rank > 0 && bytes != each))
+            return 0;
+        each = bytes;
+    }
+    return each;
+}
+
+/* Finds how the values of each rank lie in the target, and those of this rank in the source. Behind the values of all ranks, the
+ * buffer has those of this one. */
+static int make_gather(const struct context *context, struct move *move)
+{
+    const struct shape *shape = &move->shape;
+    struct stage *stage = &move->stages[0];
+    int64_t array[MOST], packed[MOST];
+    struct box owned;
+    for (int64_t rank = 0; rank < context->ranks; rank++) {
+        struct transfer *transfer = new_transfer(&stage->in);
+        if (transfer == NULL)
+            return 0;
+        owned_at(shape, &shape->source, rank, context->ranks, &owned);
+        packed_strides(shape, &owned, packed);
+        transfer->peer = (int)rank;
+        transfer->buffer = rank * move->gathered_bytes;
+        transfer->first = position_in(shape, &shape->target, context->rank, &owned, array);
+        make_walk(&transfer->walk, shape->q, shape->order, &owned, array, packed, shape->bytes);
+    }
+    owned_at(shape, &shape->source, context->rank, context->ranks, &owned);
+    packed_strides(shape, &owned, packed);
+    stage->has_local = 1;
+    stage->from = position_in(shape, &shape->source, context->rank, &owned, array);
+    stage->local_buffer = context->ranks * move->gathered_bytes;
+    make_walk(&stage->pack, shape->q, shape->order, &owned, packed, array, shape->bytes);
+    move->buffer_bytes = (context->ranks + 1) * move->gathered_bytes;
+    return 1;
+}
+
 /* An empty descriptor with a copy of the words; NULL with a status in `context`. */
 static struct move *new_move(struct context *context, int64_t site, enum kind kind, const int64_t *words, int64_t n)
 {
@@ -338,16 +390,21 @@ static struct move *make_move(struct context *context, int64_t site, enum kind k
         free_move(context, move);
         return NULL;
     }
-    move->n_stages = combine ? 2 : 1;
-    for (int stage = 0; stage < move->n_stages; stage++)
-        if (!make_stage(context, move, stage, is_refresh(move))) {
-            fail(context, OUT_OF_MEMORY, "no memory for the messages of move %lld", (long long)site);
-            free_move(context, move);
-            return NULL;
-        }
     struct box share;
     const struct shape *shape = &move->shape;
-    if (combine && (shape->flags & SDFG_MPI_FRESH) && computed_at(shape, context->rank, context->ranks, &share)) {
+    move->gathered_bytes = combine ? gathered_bytes_of(context, shape) : 0;
+    int is_gathered = move->gathered_bytes > 0, is_made = !is_gathered || make_gather(context, move);
+    move->n_stages = is_gathered ? 0 : combine ? 2 : 1;
+    for (int stage = 0; stage < move->n_stages && is_made; stage++)
+        is_made = make_stage(context, move, stage, is_refresh(move));
+    if (!is_made) {
+        fail(context, OUT_OF_MEMORY, "no memory for the messages of move %lld", (long long)site);
+        free_move(context, move);
+        return NULL;
+    }
+    int is_computed = is_gathered ? moved_at(shape, &shape->target, context->rank, 0, &share)
+                                  : combine && computed_at(shape, context->rank, context->ranks, &share);
+    if (is_computed && (shape->flags & SDFG_MPI_FRESH)) {
         int64_t strides[MOST];
         for (int64_t k = 0; k < shape->q; k++)
             if (!shape->is_followed[k])
@@ -594,6 +651,29 @@ static int finish_bundle(struct context *context, struct move *bundle, const cha
     return error;
 }
 
+/* Exchanges the values of all ranks, and combines them. */
+static int finish_gather(struct context *context, const struct move *move, char *buffer)
+{
+    const struct shape *shape = &move->shape;
+    const struct stage *stage = &move->stages[0];
+    int each = (int)move->gathered_bytes, error;
+    MPI_Request request;
+    if (context->deadline <= 0) {
+        error = MPI_Allgather(buffer + stage->local_buffer, each, MPI_BYTE, buffer, each, MPI_BYTE, context->communicator);
+    } else {
+        error = MPI_Iallgather(buffer + stage->local_buffer, each, MPI_BYTE, buffer, each, MPI_BYTE, context->communicator,
+                               &request);
+        if (error == MPI_SUCCESS)
+            error = wait_for(context, &request, MPI_STATUS_IGNORE, move->site);
+    }
+    for (int at = 0; at < stage->in.n && error == MPI_SUCCESS; at++) {
+        const struct transfer *transfer = &stage->in.list[at];
+        combine_box(&transfer->walk, shape->operation, shape->type, shape->bytes, (char *)move->target + transfer->first,
+                    buffer + transfer->buffer);
+    }
+    return error;
+}
+
 static void count_move(struct context *context, const struct move *move)
 {
     int64_t *counters = context->counters;
@@ -603,7 +683,7 @@ static void count_move(struct context *context, const struct move *move)
         if (owned_at(&move->shape, &move->shape.source, context->rank, context->ranks, &given))
             counters[PAYLOAD_BYTES] += move->shape.bytes * elements_of(&move->shape, &given);
         counters[COLLECTIVES]++;
-        counters[COMBINED_BYTES] += stage[0].sent_bytes + stage[1].sent_bytes;
+        counters[COMBINED_BYTES] += stage[0].sent_bytes + stage[1].sent_bytes + (context->ranks - 1) * move->gathered_bytes;
         return;
     }
     counters[SENT_BYTES] += stage->sent_bytes;

@@ -531,7 +531,7 @@ int64_t sdfg_mpi_begin(void *opaque, int64_t site, int64_t combine, const int64_
     if (error != MPI_SUCCESS)
         return end_by_error(context, error, "move", site);
     const struct stage *stage = &move->stages[0];
-    if (stage->has_local && stage->is_staged)
+    if (stage->has_local && (stage->is_staged || move->gathered_bytes > 0))
         copy_box(&stage->pack, buffer + stage->local_buffer, (const char *)source + stage->from);
     if (!move->combine)
         deliver_local(move, 0, target, source, buffer);
@@ -572,11 +572,18 @@ int64_t sdfg_mpi_finish(void *opaque, int64_t site)
         return end_all(context);
     }
     char *buffer = move->has_own ? move->own : context->buffer;
-    int error = move->kind == BUNDLE ? finish_bundle(context, move, buffer) : finish_stage(context, move, 0, buffer);
-    if (move->combine && error == MPI_SUCCESS)
-        error = start_stage(move, 1, move->target, buffer);
-    if (move->combine && error == MPI_SUCCESS)
-        error = finish_stage(context, move, 1, buffer);
+    int error;
+    if (move->gathered_bytes > 0)
+        error = finish_gather(context, move, buffer);
+    else if (move->kind == BUNDLE)
+        error = finish_bundle(context, move, buffer);
+    else
+        error = finish_stage(context, move, 0, buffer);
+    for (int stage = 1; stage < move->n_stages && error == MPI_SUCCESS; stage++) {
+        error = start_stage(move, stage, move->target, buffer);
+        if (error == MPI_SUCCESS)
+            error = finish_stage(context, move, stage, buffer);
+    }
     if (error != MPI_SUCCESS)
         return end_by_error(context, error, "move", site);
     move->is_under_way = 0;

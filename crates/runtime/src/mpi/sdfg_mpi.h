@@ -78,7 +78,8 @@
  * combined: an array with a leading dimension of c partial results, cut into c parts of 1, becomes their sum. It serves as
  * all-reduce, reduce-scatter or reduce, by the distribution of the target. Values are combined in the order of the ranks
  * that own them (and of the moved dimensions within a rank), beginning with the target's value, or with the neutral element
- * under SDFG_MPI_FRESH. Each element is computed by one rank and sent to the others, so copies have equal bits, in every run.
+ * under SDFG_MPI_FRESH. Each element is computed by one rank and sent to the others, or by all ranks in the same way, so copies
+ * have equal bits, in every run.
  */
 #ifndef SDFG_MPI_H
 #define SDFG_MPI_H
