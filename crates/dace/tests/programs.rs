@@ -88,12 +88,13 @@ fn run(name: &str, path: &Path, again: bool) -> Option<(Arguments, Json)> {
 }
 
 /// Graphs with library nodes, some of which were calls of BLAS and LAPACK, with operation and what it transposes.
-const LIBRARY_NODES: [(&str, &[&str]); 7] = [
+const LIBRARY_NODES: [(&str, &[&str]); 8] = [
     ("turned", &["Gemm transA=false transB=false", "Gemm transA=false transB=false"]),
     ("factors", &["Cholesky", "Solve"]),
     ("lapack", &["Getrf", "Getri", "Getrs", "Potrf"]),
     ("offsets", &["Stencil", "Stencil"]),
     ("swept", &["Stencil"]),
+    ("transforms.version2", &["All", "Any", "FFT", "IFFT", "Memset"]),
     ("rolled.version2", &["Broadcast", "CShift", "CShift", "CShift", "Merge"]),
     (
         "spelled",

@@ -93,9 +93,10 @@ fn graphs_of_dace_come_back() {
         counts.add(&round_trip(&name, &sdfg));
     }
     // Pairs of values and indices are short vectors; parts that change their shape on the way are no copies of DaCe's; a
-    // product with a complex factor was a call of BLAS in the file; version 1.0.2 has no merges and shifts.
+    // product with a complex factor was a call of BLAS in the file; version 1.0.2 has no merges, shifts and
+    // fills with zeros.
     assert!(counts.refused.keys().all(|code| ["D302", "D304", "D306"].contains(&&**code)), "{counts:?}");
-    assert!(counts.refused.values().sum::<usize>() <= 7, "{counts:?}");
+    assert!(counts.refused.values().sum::<usize>() <= 8, "{counts:?}");
     assert!(counts.exact >= 55 && counts.exact + counts.settled >= 79, "{counts:?}");
 }
 

@@ -1,4 +1,4 @@
-//! `Fill`: sets all elements of a container to one value, from a property or an input.
+//! `Fill`: sets all elements of a container to one value, from a property or an input. `Memset`: sets them to zero.
 
 use sdfg::ir::LibraryNode;
 use sdfg::value::Value;
@@ -38,6 +38,15 @@ impl Fill {
             return Err(ExpandErrorKind::Rank { connector, shape, rank: 0 });
         }
         Ok(Fill { output: signature.output.clone(), from })
+    }
+}
+
+impl Fill {
+    pub(crate) fn with_zeros(node: &LibraryNode, signature: &Signature) -> Result<Self, ExpandErrorKind> {
+        let properties = Properties(node);
+        properties.check(&[])?;
+        signature.check(&[], &[], "_mset_out")?;
+        Ok(Fill { output: signature.output.clone(), from: From::Property(properties.factor("value", 0)) })
     }
 }
 

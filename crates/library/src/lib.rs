@@ -15,6 +15,7 @@ mod extents;
 mod fill;
 mod fourier;
 mod lapack;
+mod logical;
 mod operand;
 mod operation;
 mod pages;

@@ -12,6 +12,7 @@ use crate::error::ExpandErrorKind;
 use crate::fill::Fill;
 use crate::fourier::{Direction, Fourier};
 use crate::lapack::{Factorization, Substitution};
+use crate::logical::{Logical, Quantifier};
 use crate::operand::{Signature, overlaps, write_edge};
 use crate::registry::{BuiltIn, Context, Pure, Registry};
 use crate::select::Selection;
@@ -155,8 +156,11 @@ const OPERATIONS: &[(&str, Understand)] = &[
     ("Copy", |n, s| contracted(contraction::copy(n, s))),
     ("Axpy", |n, s| contracted(contraction::axpy(n, s))),
     ("Fill", |n, s| Ok(Box::new(Fill::of(n, s)?))),
+    ("Memset", |n, s| Ok(Box::new(Fill::with_zeros(n, s)?))),
     ("Merge", |n, s| Ok(Box::new(Selection::merge(n, s)?))),
     ("Sum", |n, s| Ok(Box::new(Sum::of(n, s)?))),
+    ("All", |n, s| Ok(Box::new(Logical::of(n, s, Quantifier::All)?))),
+    ("Any", |n, s| Ok(Box::new(Logical::of(n, s, Quantifier::Any)?))),
     ("Broadcast", |n, s| Ok(Box::new(Selection::broadcast(n, s)?))),
     ("CShift", |n, s| Ok(Box::new(CircularShift::of(n, s)?))),
     ("CSRMV", |n, s| Ok(Box::new(SparseProduct::of(n, s)?))),

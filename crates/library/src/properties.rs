@@ -87,6 +87,18 @@ impl<'n> Properties<'n> {
         }
     }
 
+    /// A dimension of so many, counted from 0, or from -1 for the last one to the first; `None` unless it is given.
+    pub(crate) fn axis(self, name: &str, rank: usize) -> Result<Option<usize>, ExpandErrorKind> {
+        if self.get(name).is_none() {
+            return Ok(None);
+        }
+        let rank = rank as i64;
+        match self.factor(name, 0).value(ScalarType::I64) {
+            Ok(Value::I64(axis)) if (-rank..rank).contains(&axis) => Ok(Some(axis.rem_euclid(rank) as usize)),
+            Ok(_) | Err(_) => Err(self.wrong(name, &format!("must be one of the axes 0 to {}", rank - 1))),
+        }
+    }
+
     /// The error that a property is not as it must be.
     pub(crate) fn wrong(self, name: &str, must: &str) -> ExpandErrorKind {
         let found = self.get(name).map_or_else(|| "missing".to_owned(), |value| format!("`{value}`"));
@@ -129,6 +141,11 @@ impl Factor {
             self.value(ty)?;
         }
         Ok(format!("{ty}({})", self.expression))
+    }
+
+    /// The factor as the text of a property.
+    pub(crate) fn text(&self) -> String {
+        self.expression.to_string()
     }
 
     fn wrong(&self, what: &str) -> ExpandErrorKind {

@@ -69,6 +69,10 @@ impl Element {
         Element { container: container.to_owned(), indices }
     }
 
+    pub(crate) fn container(&self) -> &str {
+        &self.container
+    }
+
     /// The element as a memlet.
     pub(crate) fn text(&self) -> String {
         if self.indices.is_empty() {

@@ -247,6 +247,91 @@ fn transforms_of_as_many_elements_as_the_text_says() {
     }
 }
 
+/// Lines along each axis, one after the other, are what a transform of several dimensions is (`numpy.fft.fftn`).
+#[test]
+fn transforms_of_several_dimensions() {
+    let root = |power: usize, n: usize| {
+        let angle = -std::f64::consts::TAU * (power % n) as f64 / n as f64;
+        Complex::new(angle.cos(), angle.sin())
+    };
+    let cases: [(&[i64], Option<i64>); 7] = [
+        (&[3, 4], None),
+        (&[8, 11], None),
+        (&[2, 3, 5], None),
+        (&[2, 3, 5], Some(1)),
+        (&[4, 3], Some(0)),
+        (&[4, 3], Some(-1)),
+        (&[6], Some(0)),
+    ];
+    for (shape, axis) in cases {
+        for expansion in ["", " expansion(pure)"] {
+            let count = shape.iter().product::<i64>() as usize;
+            let x = numbers(count as u64, count, true);
+            let rank = shape.len() as i64;
+            let is_of = |at: usize| axis.is_none_or(|axis| axis.rem_euclid(rank) == at as i64);
+            let indices = |mut place: usize| -> Vec<usize> {
+                let mut found = vec![0; shape.len()];
+                for (index, size) in found.iter_mut().zip(shape).rev() {
+                    (*index, place) = (place % *size as usize, place / *size as usize);
+                }
+                found
+            };
+            // By the definition, without an order of axes.
+            let expected = (0..count).map(|to| {
+                (0..count).fold(Complex::default(), |sum: Complex<f64>, from| {
+                    let mut term = x[from];
+                    for (at, (to, from)) in indices(to).into_iter().zip(indices(from)).enumerate() {
+                        let unit = Complex::new(f64::from(u8::from(to == from)), 0.0);
+                        let factor = if is_of(at) { root(to * from, shape[at] as usize) } else { unit };
+                        term = times(term, factor);
+                    }
+                    Complex::new(sum.re + term.re, sum.im + term.im)
+                })
+            });
+            let expected: Numbers = expected.collect();
+            let along = axis.map(|axis| format!("axis = {axis}")).unwrap_or_default();
+            let node = format!("FFT (_inp) -> (_out) {{ {along} }}{expansion}");
+            let n: usize = (0..shape.len()).filter(|at| is_of(*at)).map(|at| shape[at] as usize).product();
+            let back = format!("IFFT (_inp) -> (_out) {{ factor = 1 / {n}; {along} }}{expansion}");
+            for y in results(&node, "complex128", &[("_inp", shape, x.clone())], ("_out", shape)) {
+                close(&y, &expected, 1e-9, &format!("{node} of {shape:?}"));
+                for again in results(&back, "complex128", &[("_inp", shape, y)], ("_out", shape)) {
+                    close(&again, &x, 1e-9, &format!("{back} of {shape:?}"));
+                }
+            }
+        }
+    }
+}
+
+/// A transform of a matrix in its place, and one that is added to what is there.
+#[test]
+fn transforms_of_several_dimensions_in_place() {
+    for resolution in ["", " wcr(sum)"] {
+        let text = format!(
+            "sdfg p {{
+  symbol N: i64
+  array A: complex128[N, 3]
+  state s {{
+    access A
+    access B = A
+    library node: FFT (_inp) -> (_out) {{ factor = N }}
+    A -> node._inp: A[:, :]
+    node._out -> B: A[:, :]{resolution}
+  }}
+}}"
+        );
+        let a = vec![Complex::new(1.0, 0.0); 12];
+        for found in both(&text, &[("A", &[4, 3], a.clone())], 4) {
+            let mut expected = vec![Complex::default(); 12];
+            expected[0].re = 48.0;
+            if !resolution.is_empty() {
+                expected.iter_mut().for_each(|number| number.re += 1.0);
+            }
+            close(&found["A"], &expected, 1e-9, &text);
+        }
+    }
+}
+
 /// Previous contents of a transform's output, and a part of a matrix that is transformed.
 #[test]
 fn transforms_are_added_to_what_is_there() {

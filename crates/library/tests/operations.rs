@@ -346,6 +346,9 @@ fn additions_and_fills() {
             fill.input(Operand::new("_fill_val", &[1], 1).holding(&[-5]));
             fill.check("Fill", &[], &whole(&[-5, -5, -5]));
         }
+        let mut zeros = Bench::new(ScalarType::I64, symbolic);
+        zeros.output(Operand::new("_mset_out", &[3], 2));
+        zeros.check("Memset", &[], &whole(&[0, 0, 0]));
     }
 }
 

@@ -339,8 +339,11 @@ impl Decoder<'_> {
 /// Our name of the operation of a class, whose module differs from version to version.
 fn operation(class: &str) -> &str {
     match class {
+        "AllNode" => "All",
+        "AnyNode" => "Any",
         "CopyLibraryNode" => "Copy",
         "FillLibraryNode" => "Fill",
+        "MemsetLibraryNode" => "Memset",
         "MergeLibraryNode" => "Merge",
         "ONNXSum" => "Sum",
         other => other,

@@ -8,7 +8,9 @@ use crate::ir::LibraryNode;
 ///
 /// `docs/library.md` defines them. The crate of library nodes tests that each one that it knows is here, or leaves elements as they
 /// are.
-pub const FILLING: [&str; 28] = [
+pub const FILLING: [&str; 31] = [
+    "All",
+    "Any",
     "Axpy",
     "BatchedMatMul",
     "Broadcast",
@@ -30,6 +32,7 @@ pub const FILLING: [&str; 28] = [
     "IFFT",
     "Inv",
     "MatMul",
+    "Memset",
     "Merge",
     "Potrf",
     "Solve",

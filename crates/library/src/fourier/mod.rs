@@ -1,15 +1,17 @@
 //! `FFT` and `IFFT`: the discrete Fourier transform of a vector,
-//! `factor * sum(_inp[n] * exp(-+ 2 pi i k n / N))`.
+//! `factor * sum(_inp[n] * exp(-+ 2 pi i k n / N))`, and of arrays along all dimensions or one.
 
+mod axes;
 mod chirp;
 mod passes;
 
+use axes::Axes;
 use sdfg::dtype::ScalarType;
 use sdfg::ir::LibraryNode;
 use sdfg::value::{Complex, Value};
 
 use crate::error::ExpandErrorKind;
-use crate::operand::{ExtentComparison, Operand, Signature, agreement};
+use crate::operand::{ExtentComparison, Operand, Signature, agreement, misfit};
 use crate::operation::{Expansion, Meaning, Target};
 use crate::properties::{Factor, Properties};
 use crate::template::{Element, Elementwise, Template, converted};
@@ -33,6 +35,8 @@ pub(crate) struct Fourier {
     output: Operand,
     factor: Factor,
     direction: Direction,
+    /// `None` for a vector.
+    axes: Option<Axes>,
 }
 
 impl Fourier {
@@ -42,21 +46,23 @@ impl Fourier {
         direction: Direction,
     ) -> Result<Self, ExpandErrorKind> {
         let properties = Properties(node);
-        properties.check(&["factor"])?;
+        properties.check(&["factor", "axis"])?;
         signature.check(&["_inp"], &[], "_out")?;
         let (input, output) = (signature.input("_inp")?.clone(), signature.output.clone());
-        let (from, to) = (input.fit(1)?, output.fit(1)?);
+        let axes = Axes::of(properties, signature, (&input, &output))?;
         if !output.element.is_complex() {
             let (connector, ty) = (output.connector, output.element);
             let reason = format!("the result is complex, but the elements have the type {ty}");
             return Err(ExpandErrorKind::Element { connector, reason });
         }
-        if agreement(input.size(from[0]), output.size(to[0])) == ExtentComparison::Different {
-            let operands = format!("_inp{}, _out{}", input.shape(), output.shape());
-            let reason = "a transform has as many elements as what is transformed".to_owned();
-            return Err(ExpandErrorKind::Shapes { operands, reason });
+        if axes.is_none() {
+            let (from, to) = (input.fit(1)?, output.fit(1)?);
+            if agreement(input.size(from[0]), output.size(to[0])) == ExtentComparison::Different {
+                let reason = "a transform has as many elements as what is transformed".to_owned();
+                return Err(misfit(signature, reason));
+            }
         }
-        Ok(Fourier { input, output, factor: properties.factor("factor", 1), direction })
+        Ok(Fourier { input, output, factor: properties.factor("factor", 1), direction, axes })
     }
 
     /// The code for a power of the root of unity of this order.
@@ -70,6 +76,20 @@ impl Fourier {
     fn scale(&self) -> Result<String, ExpandErrorKind> {
         let factor = self.factor.code(self.output.element)?;
         Ok(if self.factor.is_one() { String::new() } else { format!("{factor} * ") })
+    }
+
+    /// The transform of a vector, times a factor.
+    fn transformed(&self, input: &[Value], factor: Value) -> Vec<Value> {
+        let ty = ScalarType::Complex128;
+        let count = input.len();
+        let root = |power: usize| {
+            let angle = self.sign() * std::f64::consts::TAU * (power % count) as f64 / count as f64;
+            Value::Complex128(Complex::new(angle.cos(), angle.sin()))
+        };
+        let roots: Vec<Value> = (0..count).map(root).collect();
+        let term = |k: usize, n: usize| multiply(input[n], roots[k * n % count]);
+        let sum = |k: usize| (0..count).fold(Value::zero(ty), |sum, n| add(sum, term(k, n)));
+        (0..count).map(|k| multiply(factor, sum(k))).collect()
     }
 
     fn sign(&self) -> f64 {
@@ -88,17 +108,11 @@ fn element(operand: &Operand, container: &str, index: &str) -> Element {
 impl Meaning for Fourier {
     fn compute(&self, values: Values<'_>) -> Result<Vec<Vec<Value>>, String> {
         let ty = ScalarType::Complex128;
-        let input = values.of(&self.input.connector, ty)?;
         let factor = self.factor.value(ty).map_err(|error| error.to_string())?;
-        let count = input.len();
-        let root = |power: usize| {
-            let angle = self.sign() * std::f64::consts::TAU * (power % count) as f64 / count as f64;
-            Value::Complex128(Complex::new(angle.cos(), angle.sin()))
-        };
-        let roots: Vec<Value> = (0..count).map(root).collect();
-        let term = |k: usize, n: usize| multiply(input[n], roots[k * n % count]);
-        let sum = |k: usize| (0..count).fold(Value::zero(ty), |sum, n| add(sum, term(k, n)));
-        Ok(vec![(0..count).map(|k| multiply(factor, sum(k))).collect()])
+        Ok(vec![match &self.axes {
+            None => self.transformed(&values.of(&self.input.connector, ty)?, factor),
+            Some(axes) => self.compute_axes(axes, values, factor)?,
+        }])
     }
 
     fn adds(&self) -> bool {
@@ -115,6 +129,9 @@ impl Meaning for Fourier {
         target: &Target,
         expansion: Expansion,
     ) -> Result<(), ExpandErrorKind> {
+        if let Some(axes) = &self.axes {
+            return self.expand_axes(axes, template, target);
+        }
         let count = self.input.size(self.input.fit(1)?[0]).as_int();
         // A pass of a factor above the length would name elements that are not there, although it never runs.
         if expansion == Expansion::Fast && count.is_none_or(|count| count >= LARGEST_FACTOR) {

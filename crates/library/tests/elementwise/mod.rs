@@ -62,6 +62,51 @@ proptest! {
     }
 
     #[test]
+    fn quantifiers(
+        shape in proptest::collection::vec(0..4i64, 1..=3),
+        dimension in 0..4usize,
+        seed in 0..64i64,
+        is_all in any::<bool>(),
+        mask in 0..3usize,
+        resolution in 0..2usize,
+        symbolic in any::<bool>(),
+    ) {
+        let mask = [ScalarType::Bool, ScalarType::I32, ScalarType::F64][mask];
+        let count: i64 = shape.iter().product();
+        // Mostly ones for `All` and mostly zeros for `Any`, so that both answers occur.
+        let bits: Vec<i64> = (0..count)
+            .map(|at| i64::from((at * 7 + seed) % 5 == 0) ^ i64::from(is_all))
+            .collect();
+        let mut bench = Bench::new(ScalarType::I32, symbolic);
+        bench.input(Operand::new("_mask", &shape, 1).typed(mask).holding(&bits));
+        let reduced = (dimension < shape.len()).then_some(dimension);
+        let mut result = shape.clone();
+        match reduced {
+            Some(dimension) => drop(result.remove(dimension)),
+            None => result = vec![1],
+        }
+        if result.is_empty() {
+            result = vec![1];
+        }
+        bench.output(Operand::new("_out", &result, 1));
+        bench.resolution(RESOLUTIONS[resolution]);
+        let all = indices(&shape);
+        let answer = |at: Vec<i64>| {
+            let belongs = |indices: &&Vec<i64>| match reduced {
+                Some(_) if shape.len() == 1 => true,
+                Some(dimension) => [&indices[..dimension], &indices[dimension + 1..]].concat() == at,
+                None => true,
+            };
+            let mut chosen = all.iter().zip(&bits).filter(|(indices, _)| belongs(indices));
+            let found = if is_all { chosen.all(|(_, bit)| *bit != 0) } else { chosen.any(|(_, bit)| *bit != 0) };
+            [i64::from(found), 0]
+        };
+        let expected: Vec<[i64; 2]> = indices(&result).into_iter().map(answer).collect();
+        let properties: Vec<String> = vec![format!("dim = {}", reduced.map_or(-1, |at| at as i64 + 1))];
+        bench.check(if is_all { "All" } else { "Any" }, &properties, &expected);
+    }
+
+    #[test]
     fn merges(
         shape in proptest::collection::vec(1..4i64, 0..=3),
         left_out in proptest::array::uniform3(0..4usize),
