@@ -48,7 +48,12 @@ pub fn counted(counts: BTreeMap<&'static str, usize>) -> Applications {
 
 /// Whether native code for this machine can run what a transformation makes: it has no GPU and no other ranks.
 pub fn is_for_this_machine(transformation: &dyn Transformation) -> bool {
-    !["GPUTransform", "MPITransform"].contains(&transformation.metadata().name)
+    runs_here(transformation.metadata().name)
+}
+
+/// As [`is_for_this_machine`], for the name of a transformation.
+pub fn runs_here(name: &str) -> bool {
+    !["GPUTransform", "MPITransform"].contains(&name)
 }
 
 /// Every transformation with its default parameters, and some with others.

@@ -10,6 +10,7 @@ pub mod applications;
 pub mod chains;
 pub mod corpus;
 pub mod demo;
+pub mod distributed;
 pub mod matrix_market;
 pub mod programs;
 pub mod random;

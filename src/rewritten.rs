@@ -4,7 +4,7 @@
 use std::num::NonZeroU32;
 
 use sdfg::diagnostic::Style;
-use sdfg::interpret::{Arguments, Interpreter, Options, Order};
+use sdfg::interpret::{Arguments, Interpreter, Options, Order, Report};
 use sdfg::ir::Sdfg;
 use sdfg::validate::{Validated, validate};
 use sdfg_codegen::llvm::{self, CompileOptions, OptLevel};
@@ -15,8 +15,8 @@ use sdfg_transforms::{
 };
 
 use crate::applications::{
-    Applications, attempt, counted, described, is_for_this_machine, passing, refused_for_a_reason, spread,
-    variants,
+    Applications, attempt, counted, described, is_for_this_machine, passing, refused_for_a_reason, runs_here,
+    spread, variants,
 };
 use crate::corpus::first_difference;
 use crate::random::{Operations, Rng, difference, expanded};
@@ -207,7 +207,7 @@ impl Case {
         }
         let chain = pipeline.chain();
         let lines = || chain.lines().join("; ");
-        if pipeline.applications().all(|applied| applied.name != "GPUTransform") {
+        if pipeline.applications().all(|applied| runs_here(applied.name)) {
             self.compare_by(pipeline.program(), soundness, runs)
                 .map_err(|what| format!("after {}: {what}", lines()))?;
         }
@@ -278,6 +278,16 @@ impl Case {
         }
     }
 
+    /// The seed of the case.
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Whether results are those of the program before, up to what a rewrite may change.
+    pub(crate) fn equals(&self, found: &Arguments, soundness: Soundness) -> Result<(), String> {
+        self.equal(found, self.allowed(soundness))
+    }
+
     /// Whether results are those of the program before.
     fn equal(&self, found: &Arguments, equality: Equality) -> Result<(), String> {
         let different = match equality {
@@ -289,8 +299,22 @@ impl Case {
         different.map_or(Ok(()), Err)
     }
 
+    /// The report of a run of the interpreter on a number of ranks.
+    pub(crate) fn report(&self, program: &Validated, ranks: u32) -> Result<Report, String> {
+        self.interpreted(program, Order::Fixed, ranks).map(|(_, report)| report)
+    }
+
     /// Results of the interpreter, and the number of its steps.
     fn interpret(&self, program: &Validated, order: Order, ranks: u32) -> Result<(Arguments, u64), String> {
+        self.interpreted(program, order, ranks).map(|(arguments, report)| (arguments, report.steps))
+    }
+
+    fn interpreted(
+        &self,
+        program: &Validated,
+        order: Order,
+        ranks: u32,
+    ) -> Result<(Arguments, Report), String> {
         let mut arguments = self.arguments.clone();
         let mut interpreter =
             Interpreter::new(program).map_err(|error| format!("not interpreted: {error}"))?;
@@ -305,6 +329,6 @@ impl Case {
         };
         let report = interpreter.run(&mut arguments, &options);
         let report = report.map_err(|error| format!("interpreter: {error}"))?;
-        Ok((arguments, report.steps))
+        Ok((arguments, report))
     }
 }

@@ -10,8 +10,10 @@ use std::path::Path;
 use std::process::Command;
 
 use sdfg::interpret::Arguments;
+use sdfg::tensor::Tensor;
 use sdfg_codegen::NativeExternals;
 use sdfg_codegen::load::{Call, CallError, Library, LoadError, PreparedCall};
+use sdfg_codegen::mpi::{Hooks, Move};
 use sdfg_codegen::object::ObjectCode;
 use sdfg_codegen::plan::Plan;
 use sdfg_codegen::source::{CCompiler, SourceOptions, cuda_source};
@@ -47,10 +49,15 @@ impl Compiler {
     /// The compiler for this machine's processor, without warnings.
     pub fn at_level(self, level: u8) -> CCompiler {
         let level = format!("-O{level}");
-        let arguments = [level.as_str(), "-march=native", "-Wall", "-Wextra", "-Wconversion", "-Werror"];
+        let mut arguments =
+            vec![level.as_str(), "-march=native", "-Wall", "-Wextra", "-Wconversion", "-Werror"];
         let command = match self {
             Compiler::Gcc => "gcc",
-            Compiler::Clang => "clang-19",
+            Compiler::Clang => {
+                // clang 19 warns of `native` on processors with AVX10.1.
+                arguments.push("-Wno-invalid-feature-combination");
+                "clang-19"
+            }
         };
         CCompiler::new(command, &arguments)
     }
@@ -128,4 +135,11 @@ pub fn call(call: Call<'_, '_>) -> Result<(), CallError> {
 pub fn run_prepared(call: &mut PreparedCall<'_, '_>) -> Result<(), CallError> {
     // SAFETY: see the head of this file.
     unsafe { call.run() }
+}
+
+/// Brings the parts of an argument to every rank.
+pub fn gather(hooks: &Hooks<'_>, site: i64, moved: &Move, part: &Tensor, whole: &mut Tensor) {
+    let (source, target) = (part.bytes().as_ptr(), whole.bytes_mut().as_mut_ptr());
+    // SAFETY: the tensors have the elements of the part of this rank, and of the whole argument, as `moved` describes them.
+    unsafe { hooks.run(site, moved, source.cast(), target.cast()) };
 }

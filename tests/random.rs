@@ -5,9 +5,9 @@
 use sdfg::dtype::ScalarType;
 use sdfg_codegen::lower::{LowerOptions, Target, lower};
 use sdfg_programs::random::{
-    Effort, Operations, Outcome, Race, Rng, Variants, Verdict, check, check_chain, check_every_match,
-    check_faulty, check_loops, check_orders, check_race, check_random_loops, check_simplify, check_vectors,
-    generate, loop_program, random_loops, suite,
+    Effort, Operations, Outcome, Race, Rng, Variants, Verdict, check, check_chain, check_distributed,
+    check_every_match, check_faulty, check_loops, check_orders, check_race, check_random_loops,
+    check_simplify, check_vectors, generate, loop_program, random_loops, suite,
 };
 use sdfg_programs::rewritten::Runs;
 use sdfg_programs::subjects::{NoCase, Subjects};
@@ -182,6 +182,17 @@ fn transformations_keep_results_at_every_match() {
     }
     let often = applied.values().filter(|count| **count > 0).count();
     assert!(often >= 20, "only {often} transformations were applied: {applied:?}");
+}
+
+/// Random programs by random strategies on virtual ranks.
+#[test]
+fn distribution_keeps_results() {
+    let mut divided = 0;
+    for seed in 8_000_000..8_000_024 {
+        let counts = check_distributed(seed).unwrap_or_else(|failure| panic!("{failure}"));
+        divided += counts.get("MPITransform").map_or(0, |outcomes| outcomes.applied);
+    }
+    assert!(divided >= 10, "only {divided} maps were divided");
 }
 
 #[test]

@@ -45,6 +45,10 @@ fn main() -> ExitCode {
             rewrites = Some(Rewrites::EveryMatch(arguments.next_if(|next| !next.starts_with("--"))));
             continue;
         }
+        if argument == "--distribute" {
+            rewrites = Some(Rewrites::Distribute);
+            continue;
+        }
         if argument == "--simplify" {
             rewrites = Some(Rewrites::Simplify);
             continue;
@@ -106,7 +110,7 @@ fn main() -> ExitCode {
 
 fn usage() -> ExitCode {
     println!(
-        "usage: random [--target llvm|c|cuda] [--programs N] [--seed S] [--faulty N] [--loops N] [--every-match [NAME] [--applications N] | --simplify | --chains LENGTH] [--on random|programs|polybench] [--interpret]"
+        "usage: random [--target llvm|c|cuda] [--programs N] [--seed S] [--faulty N] [--loops N] [--every-match [NAME] [--applications N] | --simplify | --distribute | --chains LENGTH] [--on random|programs|polybench] [--interpret]"
     );
     ExitCode::from(2)
 }

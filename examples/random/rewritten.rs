@@ -5,7 +5,9 @@ use std::ops::Range;
 use std::process::ExitCode;
 
 use sdfg_programs::applications::{Applications, variants};
-use sdfg_programs::random::{Rng, check_chain, check_every_match, check_on_device, check_simplify};
+use sdfg_programs::random::{
+    Rng, check_chain, check_distributed, check_every_match, check_on_device, check_simplify,
+};
 use sdfg_programs::rewritten::Runs;
 use sdfg_programs::subjects::{NoCase, Subjects};
 
@@ -28,6 +30,8 @@ pub(super) enum Rewrites {
     Chains(usize),
     /// Maps become kernels, in CUDA source.
     OnDevice,
+    /// Distribution over virtual ranks by random strategies.
+    Distribute,
 }
 
 /// Programs to transform, and ways to run them.
@@ -54,6 +58,7 @@ impl Rewriting {
         let of_list = match (self.on, rewrites) {
             (Some(list), Rewrites::EveryMatch(_) | Rewrites::Simplify) => Some(list.count() as u64),
             (Some(_), Rewrites::Chains(_) | Rewrites::OnDevice) | (None, _) => None,
+            (Some(list), Rewrites::Distribute) => Some(list.count() as u64),
         };
         let default = if self.applications.is_some() { PROGRAMS_FOR_APPLICATIONS } else { PROGRAMS };
         let seeds = match of_list {
@@ -96,9 +101,11 @@ impl Rewriting {
     ) -> BTreeSet<&'n str> {
         let is_wanted = |name: &&&str| match rewrites {
             Rewrites::EveryMatch(Some(only)) => only == **name,
-            Rewrites::EveryMatch(None) | Rewrites::Simplify | Rewrites::Chains(_) | Rewrites::OnDevice => {
-                true
-            }
+            Rewrites::EveryMatch(None)
+            | Rewrites::Simplify
+            | Rewrites::Chains(_)
+            | Rewrites::OnDevice
+            | Rewrites::Distribute => true,
         };
         let applied = |name: &str| totals.counts.get(name).map_or(0, |outcomes| outcomes.applied);
         let is_lacking = |name: &&&str| self.applications.is_none_or(|count| applied(name) < count);
@@ -115,6 +122,7 @@ impl Rewriting {
                 Rewrites::Simplify => check_simplify(seed, runs),
                 Rewrites::Chains(length) => check_chain(seed, *length, runs),
                 Rewrites::OnDevice => check_on_device(seed),
+                Rewrites::Distribute => check_distributed(seed),
             };
             return outcome.map_err(|failure| NoCase::Failed(failure.to_string()));
         };
@@ -124,6 +132,7 @@ impl Rewriting {
             Rewrites::EveryMatch(_) => case.every_match(&is_wanted, None, runs),
             Rewrites::Simplify => case.simplified(runs),
             Rewrites::Chains(length) => case.chain(*length, &mut Rng::new(seed ^ 0x5eed), runs),
+            Rewrites::Distribute => case.distributed(&mut Rng::new(seed ^ 0x5eed)),
             Rewrites::OnDevice => Err("only random programs run on a device here".to_owned()),
         };
         outcome.map_err(|what| NoCase::Failed(format!("{}: {what}", list.program(number).0)))

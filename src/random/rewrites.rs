@@ -9,6 +9,7 @@ use super::rewritable::rewritable;
 use super::rng::Rng;
 use super::seldom::seldom;
 use crate::applications::Applications;
+use crate::distributed::Ranks;
 use crate::rewritten::{Case, Runs};
 
 /// Applies every transformation that is wanted, by its name, at every match of the program of a seed, and compares the results
@@ -39,6 +40,22 @@ pub fn check_simplify(seed: u64, runs: Runs) -> Result<Applications, Box<Failure
 /// [`Failure`] if a rewritten program is not valid, traps or gives other results, or if the replay gives another program.
 pub fn check_chain(seed: u64, length: usize, runs: Runs) -> Result<Applications, Box<Failure>> {
     on_program(seed, |case, rng| case.chain(length, rng, runs))
+}
+
+/// Distributes the program of a seed over ranks by a random strategy, and compares the results on virtual ranks.
+///
+/// # Errors
+/// [`Failure`] if the distributed program is not valid, traps or gives other results.
+pub fn check_distributed(seed: u64) -> Result<Applications, Box<Failure>> {
+    on_program(seed, |case, rng| case.distributed(rng))
+}
+
+/// Distributes the program of a seed over the ranks of MPI that run this process, and compares the results.
+///
+/// # Errors
+/// [`Failure`] if the distributed program gives other results.
+pub fn check_on_ranks(seed: u64, ranks: &Ranks<'_>) -> Result<Applications, Box<Failure>> {
+    on_program(seed, |case, rng| case.on_ranks(ranks, rng))
 }
 
 /// Text of the program of a seed that is transformed: programs of all kinds, and those that transformations look for.

@@ -52,7 +52,7 @@ Commands:
                     Compare native code with the interpreter on random programs (default 2000); --loops compares loops and
                     maps on lanes at every level and for vectors of several widths; --target c compares C source, and
                     --target cuda CUDA source of maps as kernels, which run on threads of this processor
-  random --every-match [NAME] | --simplify | --chains LENGTH [--on random|programs|polybench] [--programs N] [--seed S]
+  random --every-match [NAME] | --simplify | --distribute | --chains LENGTH [--on random|programs|polybench] [--programs N] [--seed S]
          [--applications N] [--interpret]
                     Transform random programs, the example programs or PolyBench's kernels: at every match of each
                     transformation or of one, simplified, or by chains; compare with the program before in the interpreter

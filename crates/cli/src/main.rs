@@ -71,6 +71,7 @@ enum Command {
     #[command(visible_alias = "reduce")]
     Minimize(minimize::MinimizeCommand),
     Strategy(strategy::StrategyCommand),
+    Distribute(strategy::distribute::DistributeCommand),
     Transforms(transform::Transforms),
     Match(transform::Match),
     Transform(transform::Transform),
@@ -105,6 +106,7 @@ fn main() -> ExitCode {
         Command::Cache(command) => command.execute(),
         Command::Minimize(command) => command.execute(terminal),
         Command::Strategy(command) => command.execute(terminal),
+        Command::Distribute(command) => command.execute(terminal),
         Command::Transforms(command) => command.execute(),
         Command::Match(command) => command.execute(terminal),
         Command::Transform(command) => command.execute(terminal),

@@ -172,7 +172,26 @@ impl NativeOptions {
         }
         let validated = self.specialized(source, source.validated(terminal)?, terminal)?;
         let exposed = with_dumps(validated, data)?;
-        let expanded = self.blas.expanded(&exposed.program)?;
+        let lowered = self.lower_program(machine, &exposed.program, lowering, options)?;
+        Ok((exposed, lowered))
+    }
+
+    /// Expands and lowers the program that each rank runs.
+    pub(crate) fn lower_for_ranks(&self, program: &Validated) -> Result<Lowered, Failure> {
+        // Calls that move data have one order on all ranks.
+        let lowering = LowerOptions { serial_components: true, ..LowerOptions::default() };
+        let options = CompileOptions { serial_components: true, ..self.compile_options()? };
+        self.lower_program(Machine::Host, program, &lowering, options)
+    }
+
+    fn lower_program(
+        &self,
+        machine: Machine,
+        program: &Validated,
+        lowering: &LowerOptions,
+        options: CompileOptions,
+    ) -> Result<Lowered, Failure> {
+        let expanded = self.blas.expanded(program)?;
         let overlapping = self.overlapping(expanded.sdfg())?;
         let LowerOptions { instrumentation, debug, apart, .. } = lowering.clone();
         let mut lowering = LowerOptions { instrumentation, debug, apart, overlapping, ..options.lowering() };
@@ -193,9 +212,9 @@ impl NativeOptions {
                 return Err(Failure::usage(error).at(format_args!("--name {name}")));
             }
         }
-        let brings_code = calls_c(exposed.program.sdfg());
+        let brings_code = calls_c(program.sdfg());
         let calls_out = calls_c(expanded.sdfg());
-        Ok((exposed, Lowered { plan, options, brings_code, calls_out }))
+        Ok(Lowered { plan, options, brings_code, calls_out })
     }
 
     /// The arguments that may overlap.

@@ -1,5 +1,7 @@
 //! `sdfg run`: compiles a program and runs it in this process.
 
+mod ranks;
+
 use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
@@ -32,6 +34,9 @@ pub(crate) struct Run {
     /// Run the program this many times on the same inputs, and show the times. Results are those of the last run.
     #[arg(long, value_name = "TIMES", value_parser = positive)]
     repeat: Option<NonZeroU32>,
+    /// Run the program on this many ranks of MPI, started by mpirun. Under mpirun, a distributed program runs on its ranks.
+    #[arg(long, value_name = "N", value_parser = positive)]
+    ranks: Option<NonZeroU32>,
     #[command(flatten)]
     profile: ProfileOptions,
     #[command(flatten)]
@@ -42,6 +47,9 @@ impl Run {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
         self.data.spare(&self.program)?;
         self.profile.spare(&self.program, self.data.written_files())?;
+        if let Some(command) = ranks::Ranked::of(self)? {
+            return command.execute(terminal);
+        }
         let instrumentation = self.profile.instrumentation()?;
         let lowering = LowerOptions { instrumentation, ..LowerOptions::default() };
         let source =

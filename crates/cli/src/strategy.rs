@@ -1,6 +1,7 @@
 //! `sdfg strategy`: finds the cheapest distribution of the operations of a graph over processors.
 
 mod calibrate;
+pub(crate) mod distribute;
 mod program;
 mod table;
 
@@ -177,7 +178,7 @@ impl StrategyCommand {
         let read = self.read(terminal)?;
         let problem = read.problem();
         let options = self.options();
-        let messages = Messages { terminal, tenths: AtomicU64::new(0) };
+        let messages = Messages::to(terminal);
         let start = Instant::now();
         let solution = strategy::search(problem, &options, &messages).map_err(failed)?;
         let searched = start.elapsed();
@@ -281,6 +282,12 @@ const LONG: u64 = 10_000_000_000;
 struct Messages {
     terminal: Terminal,
     tenths: AtomicU64,
+}
+
+impl Messages {
+    fn to(terminal: Terminal) -> Self {
+        Messages { terminal, tenths: AtomicU64::new(0) }
+    }
 }
 
 impl Observer for Messages {

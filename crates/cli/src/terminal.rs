@@ -21,6 +21,8 @@ pub(crate) enum ColorChoice {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terminal {
     style: Style,
+    /// Whether another rank writes the same messages.
+    is_silent: bool,
 }
 
 impl Terminal {
@@ -32,7 +34,12 @@ impl Terminal {
             ColorChoice::Never => false,
             ColorChoice::Auto => std::io::stderr().is_terminal() && !is_set("NO_COLOR") && !is_dumb,
         };
-        Terminal { style: if colored { Style::Color } else { Style::Plain } }
+        Terminal { style: if colored { Style::Color } else { Style::Plain }, is_silent: false }
+    }
+
+    /// A stream that takes no messages: those of a rank that another one writes, too.
+    pub(crate) fn silent(self) -> Self {
+        Terminal { is_silent: true, ..self }
     }
 
     pub(crate) fn style(self) -> Style {
@@ -41,6 +48,9 @@ impl Terminal {
 
     /// Writes a message and ends its line.
     pub(crate) fn message(self, text: &str) {
+        if self.is_silent {
+            return;
+        }
         // There is nowhere to report a closed error stream to.
         let _ = writeln!(std::io::stderr().lock(), "{}", text.trim_end());
     }

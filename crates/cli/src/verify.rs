@@ -29,20 +29,24 @@ pub(crate) struct Verification {
     reproducer: Option<String>,
 }
 
+/// The verifier of a program with some values of symbols.
+pub(crate) fn verifier(program: &Sdfg, symbols: &[SymbolValue]) -> Result<Verifier<'static>, Failure> {
+    check_symbols(program, "--set", symbols)?;
+    let fixed: BTreeMap<Symbol, i64> =
+        symbols.iter().map(|given| (Symbol::of(&given.name), given.value)).collect();
+    Verifier::of(program, &fixed, &options()).map_err(|error| {
+        Failure::program(error)
+            .help("give values of symbols with `--set SYMBOL=VALUE`, or leave --verify out")
+    })
+}
+
 impl Verification {
     /// The verifier of a program; `None` if none is asked for.
     pub(crate) fn of(&self, program: &Sdfg) -> Result<Option<Verifier<'static>>, Failure> {
         if !self.verify {
             return Ok(None);
         }
-        check_symbols(program, "--set", &self.symbols)?;
-        let fixed: BTreeMap<Symbol, i64> =
-            self.symbols.iter().map(|given| (Symbol::of(&given.name), given.value)).collect();
-        let found = Verifier::of(program, &fixed, &options()).map_err(|error| {
-            Failure::program(error)
-                .help("give values of symbols with `--set SYMBOL=VALUE`, or leave --verify out")
-        })?;
-        Ok(Some(found))
+        verifier(program, &self.symbols).map(Some)
     }
 
     /// Writes the smallest wrong program found, and gives the error of a rewrite with other results.

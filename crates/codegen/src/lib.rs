@@ -25,6 +25,7 @@ pub mod package;
 pub mod plan;
 #[cfg(feature = "llvm")]
 mod processor;
+pub mod ranks;
 mod reserved;
 pub mod source;
 mod structures;

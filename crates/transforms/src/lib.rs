@@ -31,6 +31,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod distribute;
 mod engine;
 mod loops;
 pub mod pattern;

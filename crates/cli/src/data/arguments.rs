@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sdfg::analysis::AccessSets;
 use sdfg::dtype::{ElementType, ScalarKind};
 use sdfg::interpret::{Arguments, queue_names, stream_of};
-use sdfg::ir::{Container, Sdfg};
+use sdfg::ir::{Container, ContainerId, Edge, Flow, Sdfg};
 use sdfg::npy;
 use sdfg::symbolic::Symbol;
 use sdfg::tensor::Tensor;
@@ -107,8 +107,8 @@ impl RunData {
         }
         let is_shown = |name: &String| exposed.shown.contains(name);
         // What is taken from a stream is no longer there.
-        let written =
-            sdfg.arguments().filter(|(id, container)| accesses.writes.contains(id) || container.is_stream());
+        let is_written = |id: &ContainerId| accesses.writes.contains(id) && !only_refreshed(sdfg, *id);
+        let written = sdfg.arguments().filter(|(id, container)| is_written(id) || container.is_stream());
         let names = |(_, container): (_, &Container)| {
             let tensors = arguments.tensors().map(|(name, _)| name.to_owned());
             let of_it = tensors.filter(|name| stream_of(name).unwrap_or(name) == container.name);
@@ -140,6 +140,20 @@ impl RunData {
         let lines: String = tensors.map(|(name, tensor)| summary(&name, tensor) + "\n").collect();
         output::print(lines.as_bytes())
     }
+}
+
+/// Whether nothing writes a container but copies of a part of it to itself, which refresh halos and keep all values.
+fn only_refreshed(sdfg: &Sdfg, id: ContainerId) -> bool {
+    let is_other = |edge: &Edge| match &edge.memlet.flow {
+        Flow::Copy { from, to, resolution } if to.container == id => {
+            from.container != id || from.subset() != to.subset() || resolution.is_some()
+        }
+        Flow::Write { to, .. } => to.container == id,
+        Flow::Copy { .. } | Flow::Read(_) | Flow::Order | Flow::Value | Flow::Bind(_) => false,
+    };
+    let mut edges = sdfg.states().flat_map(|(_, state)| state.edges());
+    let aliases = sdfg.containers().any(|(_, container)| container.is_alias());
+    !aliases && !edges.any(|(_, edge)| is_other(edge))
 }
 
 /// The names of the queues of a stream, each with the tensor of its file.

@@ -34,6 +34,11 @@ impl DataOptions {
         self.outputs.iter().map(|output| output.path.as_str()).chain(dumps)
     }
 
+    /// Whether no container is to be shown.
+    pub(crate) fn dumps_nothing(&self) -> bool {
+        self.dumps.is_empty()
+    }
+
     /// Whether a symbol is given a value.
     pub(crate) fn sets(&self, symbol: &str) -> bool {
         self.symbols.iter().any(|given| given.name == symbol)

@@ -29,10 +29,7 @@ impl Program {
         terminal: Terminal,
     ) -> Result<Self, Failure> {
         let validated = program.validated(terminal)?;
-        check_symbols(validated.sdfg(), "--set", symbols)?;
-        let value = |set: &SymbolValue| Some((Symbol::new(&set.name).ok()?, set.value));
-        let values: BTreeMap<Symbol, i64> = symbols.iter().filter_map(value).collect();
-        check_extents(validated.sdfg(), &values)?;
+        let values = values(validated.sdfg(), symbols)?;
         let mut machine = machine.map_or_else(|| Ok(Machine::default()), read_machine)?;
         machine.ranks = processors.unwrap_or(machine.ranks);
         // The model knows reductions; of library nodes what they expand to, whose blocks would hide how they may be cut.
@@ -49,7 +46,19 @@ impl Program {
     }
 }
 
-fn read_machine(name: &str) -> Result<Machine, Failure> {
+/// The values of the symbols of a program.
+pub(super) fn values(
+    program: &sdfg::ir::Sdfg,
+    symbols: &[SymbolValue],
+) -> Result<BTreeMap<Symbol, i64>, Failure> {
+    check_symbols(program, "--set", symbols)?;
+    let value = |set: &SymbolValue| Some((Symbol::new(&set.name).ok()?, set.value));
+    let values: BTreeMap<Symbol, i64> = symbols.iter().filter_map(value).collect();
+    check_extents(program, &values)?;
+    Ok(values)
+}
+
+pub(super) fn read_machine(name: &str) -> Result<Machine, Failure> {
     let text = std::fs::read_to_string(name).map_err(|error| {
         Failure::usage(format_args!("cannot read `{name}`: {error}")).at("--machine").help("check the path")
     })?;
@@ -58,7 +67,7 @@ fn read_machine(name: &str) -> Result<Machine, Failure> {
     })
 }
 
-fn failed(error: &ModelError) -> Failure {
+pub(super) fn failed(error: &ModelError) -> Failure {
     match error {
         ModelError::NoValue { .. } | ModelError::TooLarge { .. } => Failure::usage(error).at("--set"),
         ModelError::Machine(_) | ModelError::TooManyConfigurations { .. } => Failure::usage(error).at("-p"),

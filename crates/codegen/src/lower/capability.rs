@@ -51,6 +51,9 @@ impl Capability {
             Capability::Level(LevelKind::Grid) | Capability::Space(Space::DeviceGlobal) => {
                 "`sdfg compile --emit cuda` prints CUDA source, and `sdfg interpret` runs it"
             }
+            Capability::Level(LevelKind::Rank) => {
+                "`sdfg run --ranks N` runs it on the ranks of MPI, and `sdfg interpret --ranks N` on virtual ones"
+            }
             Capability::Level(_) | Capability::Space(_) | Capability::Files | Capability::Construct => {
                 "`sdfg interpret` runs it"
             }

@@ -7,6 +7,7 @@ use std::ptr::{null, null_mut};
 
 use sdfg::dtype::ScalarType;
 
+use super::hooks::MoveFunction;
 use super::{Combination, Dimension, Elements, Flags, Move, MpiError, MpiLibrary, Side};
 
 /// The version of the library's interface that this module calls.
@@ -20,25 +21,23 @@ pub struct Context {
     context: *mut c_void,
     functions: Functions,
     /// The functions are in it.
-    _library: libloading::Library,
+    library: libloading::Library,
 }
 
 /// Functions of the library.
 #[derive(Clone, Copy, Debug)]
-struct Functions {
+pub(super) struct Functions {
     close: unsafe extern "C" fn(*mut c_void),
     rank: unsafe extern "C" fn(*const c_void) -> i64,
     ranks: unsafe extern "C" fn(*const c_void) -> i64,
-    error: unsafe extern "C" fn(*const c_void) -> *const c_char,
+    pub(super) error: unsafe extern "C" fn(*const c_void) -> *const c_char,
     agree: unsafe extern "C" fn(*mut c_void, i64, *mut c_char, i64) -> i64,
     same: unsafe extern "C" fn(*mut c_void, *const i64, i64, *mut i64, *mut i64) -> i64,
-    combine: MoveFunction,
+    pub(super) combine: MoveFunction,
     measure: MeasureFunction,
-    abort: unsafe extern "C" fn(*mut c_void, i64, *const c_char),
+    pub(super) abort: unsafe extern "C" fn(*mut c_void, i64, *const c_char),
 }
 
-type MoveFunction =
-    unsafe extern "C" fn(*mut c_void, i64, *const i64, i64, *const c_void, *mut c_void) -> i64;
 type MeasureFunction =
     unsafe extern "C" fn(*mut c_void, i64, *const i64, i64, *const c_void, *mut c_void, i64, *mut f64) -> i64;
 type OpenFunction = unsafe extern "C" fn(i64, *const c_void, *mut *mut c_void) -> i64;
@@ -64,9 +63,37 @@ impl Context {
         let mut context = null_mut();
         // SAFETY: the world needs no communicator; `context` outlives the call.
         let status = unsafe { open(0, null(), &mut context) };
-        let context = Context { context, functions, _library: loaded };
+        let context = Context { context, functions, library: loaded };
         context.checked(status)?;
         Ok(context)
+    }
+
+    pub(super) fn pointer(&self) -> *mut c_void {
+        self.context
+    }
+
+    pub(super) fn functions(&self) -> &Functions {
+        &self.functions
+    }
+
+    /// The function that moves data.
+    pub(super) fn move_function(&self) -> Result<MoveFunction, MpiError> {
+        // SAFETY: `sdfg_mpi.h` declares it with this type.
+        let found = unsafe { self.library.get::<MoveFunction>(b"sdfg_mpi_move\0") };
+        let path = std::path::PathBuf::from("sdfg_mpi");
+        found.map(|function| *function).map_err(|source| MpiError::Load { path, source })
+    }
+
+    /// The function that tells how many bytes were moved.
+    pub(super) fn counters_function(
+        &self,
+    ) -> Result<unsafe extern "C" fn(*const c_void, *mut i64), MpiError> {
+        // SAFETY: `sdfg_mpi.h` declares it with this type.
+        let found = unsafe { self.library.get(b"sdfg_mpi_counters\0") };
+        let path = std::path::PathBuf::from("sdfg_mpi");
+        found
+            .map(|function: libloading::Symbol<'_, unsafe extern "C" fn(*const c_void, *mut i64)>| *function)
+            .map_err(|source| MpiError::Load { path, source })
     }
 
     /// The rank of this process. Not collective.

@@ -7,6 +7,7 @@
 
 mod compiler;
 mod context;
+mod hooks;
 mod launch;
 mod words;
 
@@ -16,7 +17,9 @@ use crate::link::LinkError;
 
 pub use compiler::{COMPILER_VARIABLE, Implementation, Mpi, MpiLibrary};
 pub use context::Context;
+pub use hooks::{Counters, Hooks};
 pub use launch::{LAUNCHER_VARIABLE, Launcher, ranks_of_environment};
+pub(crate) use words::type_code;
 pub use words::{Combination, Dimension, Elements, Flags, Move, Side};
 
 /// Why a program cannot communicate on this machine.

@@ -51,7 +51,7 @@ impl Combination {
     ];
 
     /// Its code, which is its place in [`ALL`](Combination::ALL).
-    const fn code(self) -> i64 {
+    pub(crate) const fn code(self) -> i64 {
         match self {
             Combination::Assign => 0,
             Combination::Sum => 1,
@@ -103,7 +103,7 @@ impl Combination {
 }
 
 /// The code of an element type: its place in [`ScalarType::ALL`].
-const fn type_code(scalar: ScalarType) -> i64 {
+pub(crate) const fn type_code(scalar: ScalarType) -> i64 {
     match scalar {
         ScalarType::Bool => 0,
         ScalarType::I8 => 1,
@@ -138,7 +138,7 @@ pub struct Flags {
 }
 
 impl Flags {
-    const fn word(self) -> i64 {
+    pub(crate) const fn word(self) -> i64 {
         (self.are_source_replicas_current as i64)
             | ((self.is_source_everywhere as i64) << 1)
             | ((self.is_target_everywhere as i64) << 2)

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::analysis::ScopeTree;
 use sdfg::analysis::symbol_facts_at;
-use sdfg::analysis::symbols::{assigned_symbols, bound_symbols};
+use sdfg::analysis::symbols::bound_symbols;
 use sdfg::edit::{Cover, EditError, Editor, LeadingDimension, Partials};
 use sdfg::ir::{
     Access, Blocks, Container, ContainerId, Cut, Distribution, Edge, EdgeId, Flow, Lifetime, Map, Memlet,
-    Node, NodeId, NodeKind, Parts, Schedule, ScheduleKind, Sdfg, StateId,
+    Node, NodeId, NodeKind, Parts, Schedule, ScheduleKind, StateId,
 };
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::{Expr, Symbol};
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::fill::{Fill, neutral_of};
 use super::map_tiling::MapTiling;
 use super::moved_data::{Moved, check_copies, contents, outer_edges};
-use super::partition::{Accessed, Domain};
+use super::partition::{Accessed, Domain, fixed_symbols};
 use super::{anchored, described, nested_maps};
 use crate::engine::{Evidence, Group, Match, Metadata, Parameter, Refusal, Site, Soundness, Transformation};
 use crate::pattern::{NodeClass, Pattern};
@@ -488,12 +488,6 @@ fn distribute(
             container.lifetime = Lifetime::State;
         }
     })
-}
-
-/// Symbols that keep the values that the caller gives.
-fn fixed_symbols(sdfg: &Sdfg) -> BTreeSet<Symbol> {
-    let assigned = assigned_symbols(sdfg);
-    sdfg.symbols().map(|(symbol, _)| symbol.clone()).filter(|symbol| !assigned.contains(symbol)).collect()
 }
 
 /// The map uses no other container than those that enter and leave it, and transients of its own.

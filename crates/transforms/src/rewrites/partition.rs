@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sdfg::ir::{Blocks, Cut, Parts};
+use sdfg::analysis::symbols::assigned_symbols;
+use sdfg::ir::{Blocks, Cut, Parts, Sdfg};
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::{Assumptions, Expr, Symbol};
 
@@ -159,4 +160,10 @@ pub(super) fn ends(range: &Range) -> Option<(Expr, Expr)> {
     } else {
         (&range.end + &Expr::one(), &range.begin + &Expr::one())
     })
+}
+
+/// Symbols that keep the values that the caller gives.
+pub(super) fn fixed_symbols(sdfg: &Sdfg) -> BTreeSet<Symbol> {
+    let assigned = assigned_symbols(sdfg);
+    sdfg.symbols().map(|(symbol, _)| symbol.clone()).filter(|symbol| !assigned.contains(symbol)).collect()
 }

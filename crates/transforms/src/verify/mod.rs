@@ -3,7 +3,6 @@
 //! ```text
 //! inputs      search for inputs on which a program runs to its end
 //! refinement  changes of single values of inputs that trap
-//! repair      extents and lower bounds that the access of a trap needs
 //! origins     values that a trap comes from, which change first
 //! compare     results of two runs, within the soundness of a rewrite
 //! reduce      the smallest program that a rewrite makes wrong
@@ -14,7 +13,6 @@ mod inputs;
 mod origins;
 mod reduce;
 mod refinement;
-mod repair;
 #[cfg(test)]
 mod tests;
 

@@ -9,6 +9,7 @@ mod map_fusion;
 mod map_reduce_fusion;
 mod mpi_transform;
 mod reads;
+mod redistribution;
 mod reduce_peeling;
 mod relayout;
 mod skewing;

@@ -1,0 +1,157 @@
+//! `sdfg distribute`: divides a program over ranks by the cheapest strategy, or by a given one.
+
+use clap::Args;
+use sdfg::ir::Sdfg;
+use sdfg::validate::validate;
+use sdfg_library::ExpandLibrary;
+use sdfg_transforms::distribute::{Distributed, distribute, prepare};
+use sdfg_transforms::strategy::model::{Machine, Model, ModelOptions};
+use sdfg_transforms::strategy::{self, Limits, Options, StrategyFile};
+use sdfg_transforms::{Chain, Pipeline, Soundness, Step};
+
+use super::program::{failed as no_model, read_machine, values};
+use super::{Iterations, Messages, failed, rejected};
+use crate::data::SymbolValue;
+use crate::failure::Failure;
+use crate::output::{Destination, print};
+use crate::program::Program;
+use crate::terminal::Terminal;
+
+/// Divide a program over ranks: its maps, its containers, and the copies between ranks.
+///
+/// The strategy is the cheapest one of the cost model for the given sizes, proved optimal, or that of a file. The distributed program
+/// means the same on every number of ranks and at all sizes. Library nodes are expanded, and maps get states of their own.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  sdfg distribute jacobi2d.sdft -p 4 --set N=4096 --set T=100 -o jacobi2d.4.sdft\n  sdfg distribute gemm.sdft -p 8 --set N=512 --verify\n  sdfg distribute gemm.sdft -p 8 --strategy mine.json"
+)]
+pub(crate) struct DistributeCommand {
+    #[command(flatten)]
+    program: Program,
+    /// The number of ranks; the default is that of the machine.
+    #[arg(short = 'p', long = "processors", value_name = "N")]
+    processors: Option<u32>,
+    /// Set a symbol of the program, for the search and for --verify.
+    #[arg(long = "set", value_name = "SYMBOL=VALUE")]
+    symbols: Vec<SymbolValue>,
+    /// The machine for the costs; the default is a set of unmeasured round numbers.
+    #[arg(long, value_name = "FILE", conflicts_with = "strategy")]
+    machine: Option<String>,
+    /// The strategy, as `sdfg distribute --write-strategy` writes it; it is checked against the program.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["processors", "symbols"])]
+    strategy: Option<String>,
+    /// Also write the strategy that was found.
+    #[arg(long, value_name = "FILE", conflicts_with = "strategy")]
+    write_strategy: Option<String>,
+    /// Leave the arguments whole on every rank; otherwise, each rank passes its own part.
+    #[arg(long)]
+    whole_arguments: bool,
+    /// Divide dimensions only into numbers of parts that divide them, which gives fewer configurations.
+    #[arg(long, conflicts_with = "strategy")]
+    divisors: bool,
+    /// The trip count of a loop, by its label, if it does not count; a mean if it varies.
+    #[arg(long, value_name = "LOOP=N", conflicts_with = "strategy")]
+    iterations: Vec<Iterations>,
+    /// Run the interpreter on the program before and after, the latter on several virtual ranks, and stop if results differ.
+    #[arg(long)]
+    verify: bool,
+    /// Write the steps to this file, a chain that `sdfg chain apply` replays.
+    #[arg(long, value_name = "FILE")]
+    record: Option<String>,
+    /// The output file; the default is the standard output.
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<String>,
+}
+
+impl DistributeCommand {
+    pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
+        for written in [&self.output, &self.record, &self.write_strategy] {
+            Destination::new(written.as_deref()).check()?;
+        }
+        let before = self.program.read(terminal)?;
+        let verifier = match self.verify {
+            true => Some(crate::verify::verifier(&before, &self.symbols)?),
+            false => None,
+        };
+        let mut pipeline = Pipeline::on(before);
+        // A program without library nodes has nothing to expand.
+        let _ = pipeline.apply(Step::from(ExpandLibrary::default()).everywhere(None));
+        pipeline.simplify(&sdfg_library::transformations(), None);
+        prepare(&mut pipeline);
+        let strategy = match &self.strategy {
+            Some(file) => read_strategy(file)?,
+            None => self.optimal(pipeline.program(), terminal)?,
+        };
+        if let Some(file) = &self.write_strategy {
+            let text = strategy.to_json().map_err(Failure::program)?;
+            Destination::new(Some(file)).write(text.as_bytes())?;
+        }
+        let outcome = distribute(&mut pipeline, &strategy, !self.whole_arguments).map_err(|error| {
+            Failure::usage(error)
+                .at(self.strategy.as_deref().unwrap_or("--strategy"))
+                .help("a strategy fits the program that it was found for, as `--write-strategy` writes it")
+        })?;
+        tell(&outcome, &strategy, terminal);
+        if let Some(verifier) = verifier {
+            verifier.check(pipeline.program(), Soundness::ChangesRounding).map_err(|difference| {
+                Failure::program(format_args!("the distributed program gives other results: {difference}"))
+                    .help("this is a defect of the compiler: please report it with the program")
+            })?;
+        }
+        if let Some(file) = &self.record {
+            let chain: Chain = pipeline.chain();
+            chain.save(file).map_err(Failure::program)?;
+        }
+        let text = sdfg::text::print(pipeline.program());
+        match &self.output {
+            Some(file) => Destination::new(Some(file)).write(text.as_bytes()),
+            None => print(text.as_bytes()),
+        }
+    }
+
+    /// The cheapest strategy for a program, with a proof that was checked.
+    fn optimal(&self, program: &Sdfg, terminal: Terminal) -> Result<StrategyFile, Failure> {
+        let values = values(program, &self.symbols)?;
+        let mut machine = self.machine.as_deref().map_or_else(|| Ok(Machine::default()), read_machine)?;
+        machine.ranks = self.processors.unwrap_or(machine.ranks);
+        let iterations = self.iterations.iter().map(|one| (one.label.clone(), one.n)).collect();
+        let options = ModelOptions { divisors_only: self.divisors, minimum_block: 1, iterations };
+        let validated = validate(program.clone()).map_err(|rejected| {
+            Failure::program(format_args!("the prepared program is not valid: {rejected}"))
+                .help("this is a defect of the compiler: please report it with the program")
+        })?;
+        let model = Model::new(&validated, &values, &machine, &options).map_err(|error| no_model(&error))?;
+        for note in model.approximations() {
+            terminal.note(&format!("the model is not exact: {note}"));
+        }
+        let options = Options::default();
+        let solution = strategy::search(&model, &options, &Messages::to(terminal)).map_err(failed)?;
+        let checked = solution
+            .certificate
+            .check(&model, &solution.strategy, solution.cost, &Limits::from(&options))
+            .map_err(rejected)?;
+        let mut file = StrategyFile::new(&model, &solution, &checked);
+        model.describe(&values, &solution.strategy, &mut file);
+        Ok(file)
+    }
+}
+
+fn read_strategy(file: &str) -> Result<StrategyFile, Failure> {
+    let text = std::fs::read_to_string(file).map_err(|error| {
+        Failure::usage(format_args!("cannot read `{file}`: {error}")).at("--strategy").help("check the path")
+    })?;
+    StrategyFile::parse(&text)
+        .map_err(|error| Failure::usage(error).at(file).help("`docs/strategy.md` tells the format"))
+}
+
+/// Tells what was divided, and why the rest was not.
+fn tell(outcome: &Distributed, strategy: &StrategyFile, terminal: Terminal) {
+    let (divided, left_out) = (outcome.divided.len(), outcome.left_out);
+    terminal.note(&format!(
+        "{divided} maps are divided over {} ranks, and {left_out} copies between equal parts are left out",
+        strategy.procs
+    ));
+    for (path, reason) in &outcome.whole {
+        terminal.note(&format!("all ranks run {path} as a whole: {reason}"));
+    }
+}

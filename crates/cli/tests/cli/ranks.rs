@@ -1,0 +1,138 @@
+//! Tests of distribution over ranks: `sdfg distribute`, and `sdfg run --ranks` on the MPI of this machine.
+
+use crate::Bench;
+
+const STENCIL: &str = include_str!("../../../../programs/jacobi2d.sdft");
+const PRODUCT: &str = include_str!("../../../../programs/matmul.sdft");
+
+/// A sum of squares and a histogram whose places are data.
+const SUMS: &str = "sdfg sums {
+  symbol N: i64
+  symbol B: i64
+  array A: f64[N]
+  array H: i64[B]
+  scalar s: f64
+  state all {
+    access A
+    access H
+    access s
+    map squares [i = 0:N] {
+      tasklet t (a) -> (o) { o = a * a }
+      squares.A -> t.a: A[i]
+      t.o -> squares.s: s wcr(sum)
+    }
+    map bins [j = 0:N] {
+      tasklet u (b) -> (o: i64) { o = 1 + i64(b) * 0 }
+      bins.A -> u.b: A[j]
+      u.o -> bins.H: H[j % B] wcr(sum)
+    }
+    A -> squares.A
+    squares.s -> s
+    A -> bins.A
+    bins.H -> H
+  }
+}
+";
+
+#[expect(clippy::print_stdout, reason = "a test that skips something says so")]
+fn has_mpi() -> bool {
+    let found = std::process::Command::new("mpicc").arg("--version").output().is_ok();
+    if !found {
+        println!("skipped: there is no mpicc here (Debian: apt-get install libopenmpi-dev openmpi-bin)");
+    }
+    found
+}
+
+/// The lines of results, without messages.
+fn results(bench: &Bench, arguments: &[&str]) -> String {
+    let answer = bench.run(arguments);
+    assert_eq!(answer.status, Some(0), "{arguments:?}: {answer:?}");
+    answer.stdout.clone()
+}
+
+#[test]
+fn distributed_programs_give_the_results_of_the_whole_ones() {
+    let programs: [(&str, &str, &[&str]); 3] = [
+        ("stencil.sdft", STENCIL, &["--set", "N=70", "--set", "T=5"]),
+        ("product.sdft", PRODUCT, &["--set", "N=48", "--set", "M=40", "--set", "K=64"]),
+        ("sums.sdft", SUMS, &["--set", "N=1000", "--set", "B=7"]),
+    ];
+    let bench = Bench::new();
+    for (name, text, sizes) in programs {
+        bench.file(name, text);
+        let whole = results(&bench, &[&["run", name], sizes].concat());
+        for ranks in ["2", "3", "4"] {
+            // The sizes of the search are larger, so that dividing pays off.
+            let large: Vec<String> = sizes.iter().map(|size| size.replace('=', "=10")).collect();
+            let large: Vec<&str> = large.iter().map(String::as_str).collect();
+            let distribute = [&["distribute", name, "-p", ranks, "-o", "parts.sdft"], &large[..]].concat();
+            bench.run(&distribute).prints(&[]);
+            let interpreted = ["interpret", "parts.sdft", "--ranks", ranks];
+            assert_eq!(results(&bench, &[&interpreted, sizes].concat()), whole, "{name} in the interpreter");
+            if has_mpi() {
+                let run = ["run", "parts.sdft", "--ranks", ranks];
+                assert_eq!(results(&bench, &[&run, sizes].concat()), whole, "{name} on {ranks} ranks");
+            }
+        }
+    }
+}
+
+#[test]
+fn chains_and_strategies_of_a_distribution_are_written() {
+    let bench = Bench::new();
+    bench.file("p.sdft", STENCIL);
+    let sizes = ["--set", "N=700", "--set", "T=5"];
+    let first = ["distribute", "p.sdft", "-p", "4", "-o", "a.sdft"];
+    let written = ["--write-strategy", "s.json", "--record", "c.json"];
+    let answer = bench.run(&[&first[..], &written, &sizes].concat());
+    answer.prints(&[]);
+    assert!(answer.stderr.contains("2 maps are divided over 4 ranks"), "{answer:?}");
+    bench.run(&["distribute", "p.sdft", "--strategy", "s.json", "-o", "b.sdft"]).prints(&[]);
+    bench.run(&["chain", "apply", "p.sdft", "c.json", "-o", "c.sdft"]).prints(&[]);
+    let read = |name: &str| std::fs::read_to_string(bench.path(name)).expect("a file");
+    assert_eq!(read("a.sdft"), read("b.sdft"));
+    assert_eq!(read("a.sdft"), read("c.sdft"));
+    assert!(read("a.sdft").contains("halo(1, 1)"));
+    let whole = [&first[..4], &sizes, &["--whole-arguments"]].concat();
+    let answer = bench.run(&whole);
+    assert!(answer.stdout.contains("array A: f64[N, N]\n"), "{answer:?}");
+    bench.file("p2.sdft", PRODUCT);
+    let other = bench.run(&["distribute", "p2.sdft", "--strategy", "s.json"]);
+    other.fails(2, &["the program has no map there", "s.json"]);
+    assert!(other.stdout.is_empty());
+    bench.file(
+        "bad.json",
+        read("s.json").replace("\"procs\":4", "\"procs\":2").replace("\"procs\": 4", "\"procs\": 2"),
+    );
+    bench.run(&["distribute", "p.sdft", "--strategy", "bad.json"]).fails(2, &["bad.json"]);
+    bench.run(&["distribute", "p.sdft", "-p", "4"]).fails(2, &["--set"]);
+}
+
+#[test]
+fn distributed_programs_need_their_ranks() {
+    let bench = Bench::new();
+    bench.file("p.sdft", STENCIL);
+    bench
+        .run(&["distribute", "p.sdft", "-p", "4", "--set", "N=700", "--set", "T=5", "-o", "a.sdft"])
+        .prints(&[]);
+    // One process has no other ranks.
+    bench.run(&["run", "a.sdft", "--set", "N=8", "--set", "T=1"]).fails(1, &["mpi", "T001", "--ranks"]);
+    if !has_mpi() {
+        return;
+    }
+    let few = bench.run(&["run", "a.sdft", "--set", "N=8", "--set", "T=1", "--ranks", "3"]);
+    assert_ne!(few.status, Some(0), "{few:?}");
+    assert!(few.stderr.contains("the program is divided over 4 ranks, and runs on 3"), "{few:?}");
+    let dumped = bench.run(&["run", "a.sdft", "--set", "N=8", "--set", "T=1", "--ranks", "4", "--dump", "A"]);
+    assert!(dumped.stderr.contains("--dump shows containers of one process"), "{dumped:?}");
+    // More ranks than parts: the others hold nothing.
+    let whole = results(&bench, &["run", "p.sdft", "--set", "N=9", "--set", "T=2"]);
+    assert_eq!(results(&bench, &["run", "a.sdft", "--set", "N=9", "--set", "T=2", "--ranks", "6"]), whole);
+    // Files in and out.
+    bench.run(&["run", "p.sdft", "--set", "N=9", "--set", "T=2", "-o", "A=a.npy"]).prints(&[]);
+    let again = ["run", "a.sdft", "--set", "T=2", "-i", "A=a.npy", "-o", "A=b.npy", "--ranks", "4"];
+    bench.run(&again).prints(&[]);
+    bench.run(&["run", "p.sdft", "--set", "T=2", "-i", "A=a.npy", "-o", "A=c.npy"]).prints(&[]);
+    let read = |name: &str| std::fs::read(bench.path(name)).expect("a file");
+    assert_eq!(read("b.npy"), read("c.npy"));
+}

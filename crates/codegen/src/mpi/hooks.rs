@@ -1,0 +1,146 @@
+//! The functions that compiled programs of ranks call to move data, on the library of communication.
+
+use std::ffi::c_void;
+
+use super::{Context, Move, MpiError};
+
+pub(super) type MoveFunction =
+    unsafe extern "C" fn(*mut c_void, i64, *const i64, i64, *const c_void, *mut c_void) -> i64;
+
+/// What a compiled program of a rank needs to move data: pass [`address`](Hooks::address) for the symbol
+/// [`CONTEXT`](crate::ranks::CONTEXT), and [`function`](Hooks::function) for each function of
+/// [`RankProgram::moves`](crate::ranks::RankProgram::moves).
+///
+/// A failed move ends all ranks with its message: the program between moves knows no errors.
+#[derive(Debug)]
+pub struct Hooks<'c> {
+    state: Box<State>,
+    /// The functions use the context.
+    _context: std::marker::PhantomData<&'c Context>,
+}
+
+/// What the functions find behind the address.
+#[derive(Debug)]
+struct State {
+    context: *mut c_void,
+    moves: MoveFunction,
+    combines: MoveFunction,
+    abort: unsafe extern "C" fn(*mut c_void, i64, *const std::ffi::c_char),
+    error: unsafe extern "C" fn(*const c_void) -> *const std::ffi::c_char,
+    counters: unsafe extern "C" fn(*const c_void, *mut i64),
+}
+
+/// Bytes that this rank has moved so far, as counted where MPI is called.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Sent by moves and combinations.
+    pub sent: i64,
+    /// Received by moves and combinations.
+    pub received: i64,
+    /// Sent by combinations.
+    pub combined: i64,
+}
+
+impl Context {
+    /// The functions of this context for compiled programs.
+    ///
+    /// # Errors
+    /// [`MpiError::Load`] if the library lacks one.
+    pub fn hooks(&self) -> Result<Hooks<'_>, MpiError> {
+        let state = Box::new(State {
+            context: self.pointer(),
+            moves: self.move_function()?,
+            combines: self.functions().combine,
+            abort: self.functions().abort,
+            error: self.functions().error,
+            counters: self.counters_function()?,
+        });
+        Ok(Hooks { state, _context: std::marker::PhantomData })
+    }
+}
+
+impl Hooks<'_> {
+    /// The address that compiled programs pass to the functions.
+    pub fn address(&self) -> i64 {
+        (&raw const *self.state).expose_provenance() as i64
+    }
+
+    /// The function that moves data, or that combines it.
+    pub fn function(&self, combines: bool) -> *const c_void {
+        if combines { combine_data as *const c_void } else { move_data as *const c_void }
+    }
+
+    /// Bytes that this rank has moved so far.
+    pub fn counters(&self) -> Counters {
+        let mut words = [0_i64; 8];
+        // SAFETY: the context is open, and there are eight words.
+        unsafe { (self.state.counters)(self.state.context, words.as_mut_ptr()) };
+        Counters { sent: words[0], received: words[1], combined: words[6] }
+    }
+
+    /// Moves data of this rank and of the others, which do the same.
+    ///
+    /// # Safety
+    /// Source and target have the elements that this rank holds by the description.
+    pub unsafe fn run(&self, site: i64, description: &Move, source: *const c_void, target: *mut c_void) {
+        let words = description.words();
+        // SAFETY: there are so many words, the state lives as long as this, and the caller vouches for the arrays.
+        unsafe { move_data(self.address(), site, words.as_ptr(), words.len() as i64, source, target) };
+    }
+}
+
+/// Moves data. Compiled programs call it.
+///
+/// # Safety
+/// The address is that of hooks that live, there are so many words, and the arrays have the elements that they describe.
+unsafe extern "C" fn move_data(
+    hooks: i64,
+    site: i64,
+    words: *const i64,
+    n: i64,
+    source: *const c_void,
+    target: *mut c_void,
+) {
+    // SAFETY: as the caller says.
+    unsafe {
+        let state = state(hooks);
+        let status = (state.moves)(state.context, site, words, n, source, target);
+        end_if_failed(state, status);
+    }
+}
+
+/// Combines partial results. Compiled programs call it.
+///
+/// # Safety
+/// As [`move_data`].
+unsafe extern "C" fn combine_data(
+    hooks: i64,
+    site: i64,
+    words: *const i64,
+    n: i64,
+    source: *const c_void,
+    target: *mut c_void,
+) {
+    // SAFETY: as the caller says.
+    unsafe {
+        let state = state(hooks);
+        let status = (state.combines)(state.context, site, words, n, source, target);
+        end_if_failed(state, status);
+    }
+}
+
+/// # Safety
+/// The address is that of hooks that live.
+unsafe fn state<'a>(hooks: i64) -> &'a State {
+    // SAFETY: as the caller says.
+    unsafe { &*std::ptr::with_exposed_provenance::<State>(hooks as usize) }
+}
+
+/// # Safety
+/// The state is that of an open context.
+unsafe fn end_if_failed(state: &State, status: i64) {
+    if status != 0 {
+        // SAFETY: the message is a string of the context, which is open.
+        unsafe { (state.abort)(state.context, status, (state.error)(state.context)) };
+    }
+}

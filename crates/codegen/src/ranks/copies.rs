@@ -1,0 +1,258 @@
+//! Copies that may move data between ranks become calls of functions that the caller passes.
+
+use sdfg::analysis::ScopeTree;
+use sdfg::dtype::{ElementType, ScalarType};
+use sdfg::edit::{EditError, Editor};
+use sdfg::ir::{
+    Access, ConflictResolution, Connector, Container, ContainerId, ContainerKind, Distribution, Edge, EdgeId,
+    Flow, Layout, Memlet, Node, NodeId, NodeKind, State, StateId, Tasklet, TaskletBody,
+};
+use sdfg::subset::{Range, Subset};
+use sdfg::symbolic::Expr;
+use sdfg::syntax::Expression;
+use sdfg::tasklet::{Code, Dialect, ExternalCall, ExternalOrigin};
+
+use super::words::{End, Moved, flags};
+use super::{CONTEXT, LocaliseError, Localising, unsupported};
+use crate::mpi::Combination;
+
+/// Names of the functions begin with this.
+pub(super) const PREFIX: &str = "ranks_";
+
+/// A copy that becomes a call.
+struct Copied {
+    /// What goes: an edge, or the map around it.
+    gone: Gone,
+    from: (NodeId, ContainerId, Subset),
+    to: (NodeId, ContainerId, Subset),
+    resolution: Option<ConflictResolution>,
+    /// Extents of the leading dimensions that are combined.
+    combined: Vec<Expr>,
+}
+
+enum Gone {
+    Edge(EdgeId),
+    Map(NodeId),
+}
+
+impl Localising {
+    /// Replaces the copies of a state that may move data between ranks.
+    pub(super) fn copies(&mut self, editor: &mut Editor<'_>, state: StateId) -> Result<(), LocaliseError> {
+        let graph = editor.state(state)?.clone();
+        let tree = ScopeTree::of(&graph);
+        let mut found = Vec::new();
+        for (id, edge) in graph.edges() {
+            let Flow::Copy { from, to, resolution } = &edge.memlet.flow else { continue };
+            if !self.boxes.contains_key(&from.container) && !self.boxes.contains_key(&to.container) {
+                continue;
+            }
+            let plain = tree.scope_of_edge(&graph, id).is_none();
+            if !plain {
+                continue;
+            }
+            found.push(Copied {
+                gone: Gone::Edge(id),
+                from: (edge.src, from.container, from.subset().clone()),
+                to: (edge.dst, to.container, to.subset().clone()),
+                resolution: resolution.clone(),
+                combined: Vec::new(),
+            });
+        }
+        for entry in tree.children(None) {
+            found.extend(self.combined(&graph, &tree, *entry));
+        }
+        found.into_iter().try_for_each(|copied| self.call(editor, state, copied))
+    }
+
+    /// A map that combines partial results: it has one copy from an access node in it to its exit, for each index along
+    /// leading dimensions.
+    fn combined(&self, graph: &State, tree: &ScopeTree, entry: NodeId) -> Option<Copied> {
+        let NodeKind::MapEntry(map) = &graph.node(entry).kind else { return None };
+        let exit = graph.exit_of(entry)?;
+        let inner = tree.children(Some(entry)).iter().copied().filter(|node| *node != exit);
+        let [node] = inner.collect::<Vec<_>>()[..] else { return None };
+        let mut out = graph.each_out_edge(node).filter(|(_, edge)| edge.dst == exit);
+        let (_, edge) = out.next()?;
+        let Flow::Copy { from, to, resolution: Some(resolution) } = &edge.memlet.flow else { return None };
+        self.boxes.contains_key(&from.container).then_some(())?;
+        let leading = map.params.len();
+        let is_index = |(range, param): (&Range, &sdfg::symbolic::Symbol)| {
+            range.is_index() && range.begin == Expr::symbol(param.clone())
+        };
+        if !from.subset().0.iter().zip(&map.params).all(is_index) {
+            return None;
+        }
+        let source = graph.each_in_edge(entry).map(|(_, edge)| edge.src);
+        let is_source = |node: &NodeId| graph.node(*node).kind.container() == Some(from.container);
+        let target = graph.each_out_edge(exit).find(|(_, edge)| !matches!(edge.memlet.flow, Flow::Order))?;
+        Some(Copied {
+            gone: Gone::Map(entry),
+            from: (source.into_iter().find(is_source)?, from.container, from.subset().clone()),
+            to: (target.1.dst, to.container, to.subset().clone()),
+            resolution: Some(resolution.clone()),
+            combined: map.ranges.0[..leading].iter().map(Range::steps).collect(),
+        })
+    }
+
+    /// Puts a call in the place of a copy.
+    fn call(&mut self, editor: &mut Editor<'_>, state: StateId, copied: Copied) -> Result<(), LocaliseError> {
+        let (source, target) = {
+            let sdfg = editor.sdfg();
+            (sdfg.container(copied.from.1).clone(), sdfg.container(copied.to.1).clone())
+        };
+        let combination = match &copied.resolution {
+            None => Combination::Assign,
+            Some(resolution) => match Combination::of(resolution) {
+                Some(found) if found.is_defined(source.element.lane()) => found,
+                Some(_) | None => {
+                    return unsupported(format!("the conflict resolution of a copy to `{}`", target.name));
+                }
+            },
+        };
+        for container in [&source, &target] {
+            if container.distribution != Distribution::Replicated && container.shape().is_empty() {
+                return unsupported(format!("the distributed scalar `{}`", container.name));
+            }
+        }
+        if source.shape().is_empty() {
+            return unsupported(format!("a copy of the scalar `{}` to parts of a container", source.name));
+        }
+        let moved = Moved {
+            source: End { container: &source, subset: &copied.from.2 },
+            target: End { container: &target, subset: &copied.to.2 },
+            combined: copied.combined.clone(),
+            combination,
+            flags: flags(&source, &target, self.only_copied.contains(&copied.from.1)),
+        };
+        let words = moved.words()?;
+        let site = self.sites;
+        self.sites += 1;
+        let combines = copied.resolution.is_some();
+        // Functions that take other types have other names.
+        let verb = match (combines, moved.flags.is_in_place) {
+            (true, _) => "combine",
+            (false, true) => "refresh",
+            (false, false) => "move",
+        };
+        let name = format!("{PREFIX}{verb}_{}", source.element).replace(['<', '>'], "_");
+        self.moves.insert((name.clone(), combines));
+        let described = self.words(editor, state, site, &words)?;
+        let node = call_node(editor, state, site, &name, words.len())?;
+        let count = Expr::int(words.len() as i64);
+        let all = Subset(vec![Range::new(Expr::zero(), count)]);
+        let from = self.all(editor.sdfg(), copied.from.1);
+        let to = self.all(editor.sdfg(), copied.to.1);
+        connect(
+            editor,
+            state,
+            (described.0, None),
+            (node, Some("words")),
+            Memlet::read(Access::elements(described.1, all)),
+        )?;
+        connect(
+            editor,
+            state,
+            (copied.from.0, None),
+            (node, Some("source")),
+            Memlet::read(Access::elements(copied.from.1, from)),
+        )?;
+        connect(
+            editor,
+            state,
+            (node, Some("target")),
+            (copied.to.0, None),
+            Memlet::write(Access::elements(copied.to.1, to)),
+        )?;
+        match copied.gone {
+            Gone::Edge(edge) => editor.remove_edge(state, edge)?,
+            Gone::Map(entry) => editor.remove_node(state, entry)?,
+        }
+        Ok(())
+    }
+
+    /// A tasklet that writes the words of a move to a transient. Gives the access node and the transient.
+    fn words(
+        &self,
+        editor: &mut Editor<'_>,
+        state: StateId,
+        site: i64,
+        words: &[Expr],
+    ) -> Result<(NodeId, ContainerId), LocaliseError> {
+        let count = Expr::int(words.len() as i64);
+        let kind = ContainerKind::Array(Layout::packed(vec![count.clone()]));
+        let element = ElementType::scalar(ScalarType::I64);
+        let mut container = Container::new(format!("__move{site}_words"), element, kind);
+        container.transient = true;
+        let container = editor.add_container(container)?;
+        let lines: Vec<String> =
+            words.iter().enumerate().map(|(at, word)| format!("w[{at}] = {word}")).collect();
+        let Ok(code) = Code::parse(&lines.join("\n"), Dialect::Python) else {
+            return unsupported("the description of a move");
+        };
+        let tasklet =
+            Tasklet { inputs: Vec::new(), outputs: vec![Connector::new("w")], body: TaskletBody::Code(code) };
+        let label = editor.fresh_label(state, &format!("move{site}_describe"))?;
+        let tasklet = editor.add_node(state, Node { label, kind: NodeKind::Tasklet(tasklet), loc: None })?;
+        let label = editor.fresh_label(state, &format!("move{site}_words"))?;
+        let access = editor.add_node(state, Node { label, kind: NodeKind::Access(container), loc: None })?;
+        let all = Subset(vec![Range::new(Expr::zero(), count)]);
+        connect(
+            editor,
+            state,
+            (tasklet, Some("w")),
+            (access, None),
+            Memlet::write(Access::elements(container, all)),
+        )?;
+        Ok((access, container))
+    }
+}
+
+fn call_node(
+    editor: &mut Editor<'_>,
+    state: StateId,
+    site: i64,
+    name: &str,
+    words: usize,
+) -> Result<NodeId, EditError> {
+    let number = |value: i64| Expression::call("i64", vec![Expression::integer(value)]);
+    let call = ExternalCall {
+        symbol: name.to_owned(),
+        arguments: vec![
+            Expression::name(CONTEXT),
+            number(site),
+            Expression::name("words"),
+            number(words as i64),
+            Expression::name("source"),
+            Expression::name("target"),
+        ],
+        result: None,
+        origin: ExternalOrigin::Callback,
+    };
+    let tasklet = Tasklet {
+        inputs: vec![Connector::new("words"), Connector::new("source")],
+        outputs: vec![Connector::new("target")],
+        body: TaskletBody::External(call),
+    };
+    let label = editor.fresh_label(state, &format!("move{site}"))?;
+    editor.add_node(state, Node { label, kind: NodeKind::Tasklet(tasklet), loc: None })
+}
+
+type Port<'a> = (NodeId, Option<&'a str>);
+
+fn connect(
+    editor: &mut Editor<'_>,
+    state: StateId,
+    (src, src_connector): Port<'_>,
+    (dst, dst_connector): Port<'_>,
+    memlet: Memlet,
+) -> Result<(), EditError> {
+    let edge = Edge {
+        src,
+        src_connector: src_connector.map(str::to_owned),
+        dst,
+        dst_connector: dst_connector.map(str::to_owned),
+        memlet,
+        loc: None,
+    };
+    editor.add_edge(state, edge).map(|_| ())
+}

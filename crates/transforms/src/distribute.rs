@@ -1,0 +1,179 @@
+//! Distribution of a whole program over ranks by a strategy.
+//!
+//! [`prepare`] gives each map a state of its own, so that the copies around it are ordered with all other accesses.
+//! [`distribute`] carries out a strategy for the prepared program: it divides maps as the strategy says
+//! ([`MpiTransform`]), cuts containers that only copies access ([`DistributeContainer`]), and leaves out copies between
+//! containers that are cut alike ([`RedundantRedistribution`]). All of these are steps of the pipeline, so a chain
+//! replays them.
+
+use sdfg::ir::{ContainerId, NodeKind, Sdfg};
+use sdfg::path::ElementPath;
+use thiserror::Error;
+
+use crate::engine::{Match, Pipeline, Step, TransformError, Transformation, places};
+use crate::rewrites::{DistributeContainer, MpiTransform, RaiseLoops, RedundantRedistribution, StateFission};
+use crate::strategy::StrategyFile;
+
+/// A strategy does not belong to a program.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum DistributeError {
+    /// The strategy names no paths of a program.
+    #[error("operation `{name}` has no path: this strategy is for a graph with costs, not for a program")]
+    NoPath {
+        /// The operation.
+        name: String,
+    },
+    /// The program has no such map.
+    #[error("the strategy divides `{path}`, and the program has no map there")]
+    NoMap {
+        /// The path in the strategy.
+        path: Box<ElementPath>,
+    },
+    /// The map has other dimensions.
+    #[error("the strategy divides {found} dimensions of `{path}`, which has {expected}")]
+    Dimensions {
+        /// The map.
+        path: Box<ElementPath>,
+        /// Dimensions of the map.
+        expected: usize,
+        /// Dimensions in the strategy.
+        found: usize,
+    },
+    /// An operation has more parts than there are ranks.
+    #[error("`{path}` is divided into {parts} parts, and the strategy is for {ranks} ranks")]
+    TooManyParts {
+        /// The map.
+        path: Box<ElementPath>,
+        /// Its number of parts.
+        parts: u64,
+        /// Number of ranks.
+        ranks: u32,
+    },
+}
+
+/// What became of the operations of a strategy.
+#[derive(Debug, Default)]
+#[must_use]
+pub struct Distributed {
+    /// Maps that were divided.
+    pub divided: Vec<ElementPath>,
+    /// Maps that all ranks run as a whole, each with the reason for which it was not divided.
+    pub whole: Vec<(ElementPath, String)>,
+    /// Number of copies between containers that are cut alike, which were left out.
+    pub left_out: usize,
+}
+
+/// Raises loops and gives each map outside of scopes a state of its own. A strategy is searched for the program after it.
+pub fn prepare(pipeline: &mut Pipeline) {
+    // Neither has to apply anywhere.
+    let _ = pipeline.apply(Step::from(RaiseLoops::default()).everywhere(None));
+    while apply_first(pipeline, &StateFission::default(), |_, _| true) {}
+}
+
+/// Divides the maps of a prepared program as a strategy says, and its containers with them. With `arguments`, containers that
+/// the caller passes are cut, too: each rank passes its own part.
+///
+/// Maps that cannot be divided run as a whole on every rank; the result tells why.
+///
+/// # Errors
+/// If the strategy is for another program. The program is then unchanged.
+pub fn distribute(
+    pipeline: &mut Pipeline,
+    strategy: &StrategyFile,
+    arguments: bool,
+) -> Result<Distributed, DistributeError> {
+    let steps = divisions(pipeline.program(), strategy)?;
+    Ok(distribute_by(pipeline, &steps, arguments))
+}
+
+/// As [`distribute`], with the number of parts of each dimension of some maps instead of a strategy. Maps of one part run as a
+/// whole on every rank, which needs no messages.
+pub fn distribute_by(
+    pipeline: &mut Pipeline,
+    steps: &[(ElementPath, Vec<u32>)],
+    arguments: bool,
+) -> Distributed {
+    let mut outcome = Distributed::default();
+    for (path, parts) in steps.iter().cloned() {
+        if parts.iter().all(|parts| *parts <= 1) {
+            outcome.whole.push((path, "the strategy has one part for it".to_owned()));
+            continue;
+        }
+        let step = MpiTransform::new(parts).at(&path.to_string());
+        match pipeline.apply(step) {
+            Ok(_) => outcome.divided.push(path),
+            Err(TransformError::Refused { refusal, .. }) => outcome.whole.push((path, refusal.to_string())),
+            Err(other) => outcome.whole.push((path, other.to_string())),
+        }
+    }
+    // What a map writes is cut as the map leaves it; readers fetch what they need in another form.
+    let cut = DistributeContainer::default();
+    while apply_first(pipeline, &cut, |program, found| cuts(program, found, true, arguments)) {}
+    while apply_first(pipeline, &cut, |program, found| cuts(program, found, false, arguments)) {}
+    let redundant = RedundantRedistribution::default();
+    while apply_first(pipeline, &redundant, |_, _| true) {
+        outcome.left_out += 1;
+    }
+    outcome
+}
+
+/// The maps to divide with the parts of their dimensions.
+fn divisions(
+    program: &Sdfg,
+    strategy: &StrategyFile,
+) -> Result<Vec<(ElementPath, Vec<u32>)>, DistributeError> {
+    let mut steps = Vec::new();
+    for operation in &strategy.operations {
+        if operation.path.is_empty() {
+            return Err(DistributeError::NoPath { name: operation.name.clone() });
+        }
+        if operation.op != "Map" {
+            continue;
+        }
+        let path = operation.path.clone();
+        let boxed = || Box::new(path.clone());
+        let missing = || DistributeError::NoMap { path: boxed() };
+        let place = path.resolve(program).map_err(|_| missing())?;
+        let sdfg = place.sdfg(program).ok_or_else(missing)?;
+        let sdfg::path::Target::Node(state, node) = place.target else { return Err(missing()) };
+        let NodeKind::MapEntry(map) = &sdfg.state(state).node(node).kind else { return Err(missing()) };
+        let (expected, found) = (map.params.len(), operation.configuration.len());
+        if expected != found {
+            return Err(DistributeError::Dimensions { path: boxed(), expected, found });
+        }
+        let parts: u64 = operation.configuration.iter().map(|parts| u64::from(*parts)).product();
+        if parts > u64::from(strategy.procs) {
+            return Err(DistributeError::TooManyParts { path: boxed(), parts, ranks: strategy.procs });
+        }
+        steps.push((path, operation.configuration.clone()));
+    }
+    Ok(steps)
+}
+
+/// Whether a match cuts a container that a map writes parts of, or one that it reads parts of.
+fn cuts(program: &Sdfg, found: &Match, written: bool, arguments: bool) -> bool {
+    if !found.calls.is_empty() {
+        return false;
+    }
+    let state = program.state(found.state());
+    let container = |at: usize| state.node(found.node(at)).kind.container();
+    let (Some(from), Some(to)) = (container(0), container(1)) else { return false };
+    let is_cut = |id: ContainerId| program.container(id).distribution.blocks().is_some();
+    let whole = if is_cut(from) { to } else { from };
+    is_cut(from) == written && (arguments || program.container(whole).transient)
+}
+
+/// Applies a transformation at the first match that passes its check and a test.
+fn apply_first(
+    pipeline: &mut Pipeline,
+    transformation: &dyn Transformation,
+    wanted: impl Fn(&Sdfg, &Match) -> bool,
+) -> bool {
+    for found in places(pipeline.program(), transformation) {
+        if wanted(pipeline.program(), &found) && pipeline.apply_at(transformation, &found).is_ok() {
+            return true;
+        }
+    }
+    false
+}

@@ -1,0 +1,206 @@
+//! [`StateFission`].
+
+use std::collections::BTreeSet;
+
+use sdfg::analysis::{ScopeTree, node_leads_to};
+use sdfg::edit::{EditError, Editor};
+use sdfg::ir::{BlockId, BlockKind, Flow, NodeId, Sdfg, State, StateId};
+use serde::{Deserialize, Serialize};
+
+use super::moved_data::contents;
+use super::{anchored, described};
+use crate::engine::{Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
+use crate::pattern::{NodeClass, Pattern};
+
+/// Gives a map a state of its own: what it depends on runs in a state before it, everything else in one after it.
+///
+/// Transformations that place copies around a map, such as `MPITransform`, then see all accesses of its data in other states.
+/// `StateFusion` is the reverse.
+///
+/// # When it applies
+///
+/// The map is outside of all scopes, and its state has other nodes than the map and what it reads and writes.
+///
+/// # Refusals
+///
+/// - The map is in a scope.
+/// - The state has nothing else.
+/// - A value that is in no container passes between the parts, or another node writes to an access node of the map.
+///
+/// # Before
+///
+/// ```sdft
+/// sdfg chain {
+///   symbol N: i64
+///   array A: f64[N]
+///   transient array T: f64[N]
+///   array B: f64[N]
+///
+///   state s {
+///     access A
+///     access T
+///     access B
+///     map m [i = 0:N] {
+///       tasklet t (x) -> (y) { y = 2.0 * x }
+///       m.A -> t.x: A[i]
+///       t.y -> m.T: T[i]
+///     }
+///     map n [i = 0:N] {
+///       tasklet u (x) -> (y) { y = x + 1.0 }
+///       n.T -> u.x: T[i]
+///       u.y -> n.B: B[i]
+///     }
+///     A -> m.A
+///     m.T -> T
+///     T -> n.T
+///     n.B -> B
+///   }
+/// }
+/// ```
+///
+/// # After
+///
+/// ```sdft
+/// sdfg chain {
+///   symbol N: i64
+///   array A: f64[N]
+///   transient array T: f64[N]
+///   array B: f64[N]
+///
+///   state s {
+///     access A
+///     access T
+///     map m [i = 0:N] {
+///       tasklet t (x) -> (y) { y = 2.0 * x }
+///       m.A -> t.x: A[i]
+///       t.y -> m.T: T[i]
+///     }
+///     A -> m.A
+///     m.T -> T
+///   }
+///   state "s.after0" {
+///     access B
+///     map n [i = 0:N] {
+///       tasklet u (x) -> (y) { y = x + 1.0 }
+///       n.T -> u.x: T[i]
+///       u.y -> n.B: B[i]
+///     }
+///     access T
+///     T -> n.T
+///     n.B -> B
+///   }
+/// }
+/// ```
+///
+/// # Soundness
+///
+/// No node of a later part leads to one of an earlier part. Values between the parts are in containers, which outlive states.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct StateFission {}
+
+static METADATA: Metadata = Metadata {
+    name: "StateFission",
+    group: Group::ControlFlow,
+    summary: "Gives a map a state of its own.",
+    source: "the reverse of StateFusion (paper, Table 4)",
+    soundness: Soundness::Always,
+    is_strict: false,
+    file: include_str!("state_fission.rs"),
+    parameters: &[],
+};
+
+anchored!(StateFission);
+
+impl Transformation for StateFission {
+    described!(METADATA, of_any_memory);
+
+    fn pattern(&self) -> Pattern {
+        Pattern::path([("map", NodeClass::MapEntry)])
+    }
+
+    fn check(&self, site: &Site<'_>) -> Result<Evidence, Refusal> {
+        let (state, entry, label) = (site.state(), site.found.node(0), site.label(0));
+        if site.scopes().scope_of(entry).is_some() {
+            return Err(Refusal::structure(label, "is in a scope"));
+        }
+        let parts = Parts::of(state, entry);
+        if parts.before.is_empty() && parts.after(state).is_empty() {
+            return Err(Refusal::structure(label, "has a state of its own already"));
+        }
+        Ok(Evidence::of_structure())
+    }
+
+    fn apply(&self, editor: &mut Editor<'_>, found: &Match) -> Result<(), EditError> {
+        let (mut state, entry) = (found.state(), found.node(0));
+        let label = editor.state(state)?.node(entry).label.clone();
+        let parts = Parts::of(editor.state(state)?, entry);
+        let mut entry = entry;
+        if !parts.before.is_empty() {
+            let Some(block) = block_of(editor.sdfg(), state) else { return Err(EditError::NoState(state)) };
+            let second = editor.split_state(block, &parts.before)?;
+            let BlockKind::State(second) = editor.sdfg().block(second).kind else {
+                return Err(EditError::NoState(state));
+            };
+            state = second;
+            entry = editor.find(state, &label).ok_or(EditError::NoNode(entry))?;
+        }
+        let graph = editor.state(state)?;
+        let parts = Parts::of(graph, entry);
+        if !parts.after(graph).is_empty() {
+            let Some(block) = block_of(editor.sdfg(), state) else { return Err(EditError::NoState(state)) };
+            editor.split_state(block, &parts.own)?;
+        }
+        Ok(())
+    }
+}
+
+/// The nodes of a state around a map.
+struct Parts {
+    /// What leads to the map, apart from access nodes that nothing writes.
+    before: BTreeSet<NodeId>,
+    /// The map, and the access nodes at it.
+    own: BTreeSet<NodeId>,
+}
+
+impl Parts {
+    fn of(state: &State, entry: NodeId) -> Self {
+        let tree = ScopeTree::of(state);
+        let exit = state.exit_of(entry).unwrap_or(entry);
+        let is_source = |node: NodeId| {
+            state.node(node).kind.container().is_some() && state.each_in_edge(node).next().is_none()
+        };
+        let leads = |node: &&NodeId| **node != entry && node_leads_to(state, **node, entry);
+        let first = tree.children(None).iter().filter(leads).filter(|node| !is_source(**node));
+        let mut before: BTreeSet<NodeId> = first.copied().collect();
+        for node in before.clone() {
+            before.extend(contents(&tree, node));
+        }
+        // An access node that only the first part uses goes with it.
+        for node in tree.children(None).iter().copied().filter(|node| is_source(*node)) {
+            if state.each_out_edge(node).all(|(_, edge)| before.contains(&edge.dst))
+                && state.each_out_edge(node).next().is_some()
+            {
+                before.insert(node);
+            }
+        }
+        let mut own: BTreeSet<NodeId> = contents(&tree, entry).into_iter().chain([entry, exit]).collect();
+        let moves = |flow: &Flow| !matches!(flow, Flow::Order);
+        let sources = state.each_in_edge(entry).filter(|(_, edge)| moves(&edge.memlet.flow));
+        let targets = state.each_out_edge(exit).filter(|(_, edge)| moves(&edge.memlet.flow));
+        own.extend(sources.map(|(_, edge)| edge.src).chain(targets.map(|(_, edge)| edge.dst)));
+        Parts { before, own }
+    }
+
+    /// The other nodes.
+    fn after(&self, state: &State) -> BTreeSet<NodeId> {
+        let other = |node: &NodeId| !self.before.contains(node) && !self.own.contains(node);
+        state.nodes().map(|(id, _)| id).filter(other).collect()
+    }
+}
+
+/// The block of a state.
+fn block_of(sdfg: &Sdfg, state: StateId) -> Option<BlockId> {
+    let is_it = |kind: &BlockKind| matches!(kind, BlockKind::State(found) if *found == state);
+    sdfg.blocks().find(|(_, block)| is_it(&block.kind)).map(|(id, _)| id)
+}

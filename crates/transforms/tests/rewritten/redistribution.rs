@@ -1,0 +1,179 @@
+//! Containers that are cut, and the copies between them, run in the interpreter on virtual ranks.
+
+use super::support::{applies, difference, page_is_true, parsed, refuses};
+use sdfg_transforms::Pipeline;
+use sdfg_transforms::distribute::{distribute_by, prepare};
+use sdfg_transforms::rewrites::{DistributeContainer, RedundantRedistribution, StateFission};
+
+#[test]
+fn the_pages_are_true() {
+    page_is_true(&StateFission::default());
+    page_is_true(&DistributeContainer::default());
+    page_is_true(&RedundantRedistribution::default());
+}
+
+/// Smoothing back and forth between two arrays.
+const JACOBI: &str = "sdfg jacobi {
+  symbol N: i64
+  array A: f64[N + 2, N + 3]
+  array B: f64[N + 2, N + 3]
+  for steps: t = 0:3 {
+    state s {
+      access A
+      access B
+      access new = A
+      map m [i = 1:N + 1, j = 1:N + 2] {
+        tasklet t (n, s, w, e) -> (o) { o = n + s - w - e }
+        m.A -> t.n: A[i - 1, j]
+        m.A -> t.s: A[i + 1, j]
+        m.A -> t.w: A[i, j - 1]
+        m.A -> t.e: A[i, j + 1]
+        t.o -> m.B: B[i, j]
+      }
+      map n [i = 1:N + 1, j = 1:N + 2] {
+        tasklet u (c, s) -> (o) { o = c + 2 * s }
+        n.B -> u.c: B[i, j]
+        n.B -> u.s: B[i + 1, j]
+        u.o -> n.A: A[i, j]
+      }
+      A -> m.A
+      m.B -> B
+      B -> n.B
+      n.A -> new
+    }
+  }
+}";
+
+/// A program with its maps in so many parts, alone in their states.
+fn distributed(text: &str, parts: &[u32]) -> (Pipeline, usize) {
+    let mut pipeline = Pipeline::on(parsed(text));
+    prepare(&mut pipeline);
+    let maps = ["s/m", "\"s.after0\"/n"].map(|path| (path.parse().expect("a path"), parts.to_vec()));
+    let outcome = distribute_by(&mut pipeline, &maps, true);
+    assert!(outcome.whole.is_empty(), "{:?}", outcome.whole);
+    (pipeline, outcome.left_out)
+}
+
+#[test]
+fn stencils_only_refresh_halos() {
+    for parts in [[2, 2], [3, 1], [1, 5]] {
+        let (pipeline, left_out) = distributed(JACOBI, &parts);
+        let found = sdfg::text::print(pipeline.program());
+        let wrong = difference(&parsed(JACOBI), pipeline.program());
+        assert!(wrong.is_none(), "{wrong:?}\n{found}");
+        // Two arrays are read and written in place; the only copies refresh their halos.
+        assert_eq!(left_out, 4, "{found}");
+        assert!(!found.contains("transient") && found.contains("halo("), "{found}");
+        let replayed = pipeline.chain().replay(parsed(JACOBI), &sdfg_transforms::Registry::standard());
+        let replayed = replayed.unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(sdfg::text::print(replayed.program()), found);
+    }
+}
+
+#[test]
+fn containers_that_all_ranks_use_stay_whole() {
+    let text = "sdfg p {
+  symbol N: i64
+  array A: f64[N]
+  array B: f64[N]
+  transient array P: f64[N] distribution(grid(2)[balanced(0)])
+  state s {
+    access A
+    access P
+    access B
+    A -> P
+    P -> B
+    tasklet t (x) -> (y) { y = x[0] }
+    access B2 = B
+    B -> t.x: B[0:N]
+    t.y -> B2: B[0]
+  }
+}";
+    let cut = applies(text, &DistributeContainer::default());
+    assert!(cut.contains("array A: f64[N] distribution(grid(2)"), "{cut}");
+    let why = refuses(&cut, &DistributeContainer::default());
+    assert!(why.contains("`B` is used elsewhere"), "{why}");
+}
+
+#[test]
+fn halos_that_only_a_copy_sets_keep_it() {
+    let text = "sdfg p {
+  symbol N: i64
+  transient array P: f64[N + 4] distribution(grid(2)[balanced(0)])
+  transient array H: f64[N + 4] distribution(grid(2)[balanced(0) halo(1, 1)])
+  array B: f64[N + 4]
+  transient array Q: f64[N + 4] distribution(grid(2)[balanced(0)])
+  state s {
+    access P
+    access H
+    map m [r = 0:2] schedule(mpi) {
+      map n [i = r * (N + 4) // 2:(r + 1) * (N + 4) // 2] {
+        tasklet t () -> (o) { o = f64(i) }
+        t.o -> n.P: P[i]
+      }
+      n.P -> m.P
+    }
+    m.P -> P
+    P -> H
+  }
+  -> u
+  state u {
+    access H
+    access B
+    access Q
+    map m [r = 0:2] schedule(mpi) {
+      map n [i = r * (N + 4) // 2:(r + 1) * (N + 4) // 2] {
+        tasklet t (a, b) -> (o) { o = a + 2 * b }
+        n.H -> t.a: H[i]
+        n.H -> t.b: H[max(0, i - 1)]
+        t.o -> n.Q: Q[i]
+      }
+      m.H -> n.H
+      n.Q -> m.Q
+    }
+    H -> m.H
+    m.Q -> Q
+    Q -> B
+  }
+}";
+    let mut pipeline = Pipeline::on(parsed(text));
+    let step = RedundantRedistribution::default().at_all(["s/P", "s/H"]);
+    let why = pipeline.apply(step).expect_err("a refusal").to_string();
+    assert!(why.contains("that only this copy sets"), "{why}");
+}
+
+#[test]
+fn a_target_that_later_maps_wait_for_stays() {
+    // The order between the target and a map over ranks is no read of it.
+    let text = "sdfg p {
+  symbol N: i64
+  array A: f64[N] distribution(grid(2)[balanced(0)])
+  array B: f64[N] distribution(grid(2)[balanced(0)])
+  transient array P: f64[N] distribution(grid(2)[balanced(0)])
+  state s {
+    access A
+    access B
+    access P
+    map m [r = 0:2] schedule(mpi) {
+      map n [i = r * N // 2:(r + 1) * N // 2] {
+        tasklet t () -> (o) { o = f64(i) }
+        t.o -> n.P: P[i]
+      }
+      n.P -> m.P
+    }
+    map k [r = 0:2] schedule(mpi) {
+      map l [i = r * N // 2:(r + 1) * N // 2] {
+        tasklet u () -> (o) { o = 2 * f64(i) }
+        u.o -> l.B: B[i]
+      }
+      l.B -> k.B
+    }
+    m.P -> P
+    P -> A
+    order A -> k
+    k.B -> B
+  }
+}";
+    let found = applies(text, &RedundantRedistribution::default());
+    assert!(found.contains("array A:") && !found.contains("array P:"), "{found}");
+}
