@@ -6,8 +6,9 @@
 //! containers that are cut alike ([`RedundantRedistribution`]). All of these are steps of the pipeline, so a chain
 //! replays them.
 
+use sdfg::analysis::ScopeTree;
 use sdfg::ir::{ContainerId, NodeKind, Sdfg};
-use sdfg::path::ElementPath;
+use sdfg::path::{ElementPath, ElementPlace, Target};
 use thiserror::Error;
 
 use crate::engine::{Match, Pipeline, Step, TransformError, Transformation, places};
@@ -118,6 +119,22 @@ pub fn distribute_by(
     outcome
 }
 
+/// The strategy that divides the first dimension of each map outside of scopes into so many parts: it needs no sizes, and no
+/// model of the program.
+pub fn data_parallel(program: &Sdfg, ranks: u32) -> Vec<(ElementPath, Vec<u32>)> {
+    let mut steps = Vec::new();
+    for (state, graph) in program.states() {
+        let tree = ScopeTree::of(graph);
+        for node in tree.children(None) {
+            if let NodeKind::MapEntry(_) = &graph.node(*node).kind {
+                let place = ElementPlace { calls: Vec::new(), target: Target::Node(state, *node) };
+                steps.extend(place.path(program).map(|path| (path, vec![ranks])));
+            }
+        }
+    }
+    steps
+}
+
 /// The maps to divide with the parts of their dimensions.
 fn divisions(
     program: &Sdfg,
@@ -136,7 +153,7 @@ fn divisions(
         let missing = || DistributeError::NoMap { path: boxed() };
         let place = path.resolve(program).map_err(|_| missing())?;
         let sdfg = place.sdfg(program).ok_or_else(missing)?;
-        let sdfg::path::Target::Node(state, node) = place.target else { return Err(missing()) };
+        let Target::Node(state, node) = place.target else { return Err(missing()) };
         let NodeKind::MapEntry(map) = &sdfg.state(state).node(node).kind else { return Err(missing()) };
         let (expected, found) = (map.params.len(), operation.configuration.len());
         if expected != found {

@@ -4,7 +4,7 @@ use clap::Args;
 use sdfg::ir::Sdfg;
 use sdfg::validate::validate;
 use sdfg_library::ExpandLibrary;
-use sdfg_transforms::distribute::{Distributed, distribute, prepare};
+use sdfg_transforms::distribute::{Distributed, data_parallel, distribute, distribute_by, prepare};
 use sdfg_transforms::strategy::model::{Machine, Model, ModelOptions};
 use sdfg_transforms::strategy::{self, Limits, Options, StrategyFile};
 use sdfg_transforms::{Chain, Pipeline, Soundness, Step};
@@ -40,6 +40,9 @@ pub(crate) struct DistributeCommand {
     /// The strategy, as `sdfg distribute --write-strategy` writes it; it is checked against the program.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["processors", "symbols"])]
     strategy: Option<String>,
+    /// Divide the first dimension of every map instead of searching, which needs no sizes: for programs that the cost model refuses.
+    #[arg(long, requires = "processors", conflicts_with_all = ["strategy", "machine", "divisors", "iterations", "write_strategy"])]
+    data_parallel: bool,
     /// Also write the strategy that was found.
     #[arg(long, value_name = "FILE", conflicts_with = "strategy")]
     write_strategy: Option<String>,
@@ -78,20 +81,14 @@ impl DistributeCommand {
         let _ = pipeline.apply(Step::from(ExpandLibrary::default()).everywhere(None));
         pipeline.simplify(&sdfg_library::transformations(), None);
         prepare(&mut pipeline);
-        let strategy = match &self.strategy {
-            Some(file) => read_strategy(file)?,
-            None => self.optimal(pipeline.program(), terminal)?,
+        let outcome = match self.processors {
+            Some(ranks) if self.data_parallel => {
+                let steps = data_parallel(pipeline.program(), ranks);
+                distribute_by(&mut pipeline, &steps, !self.whole_arguments)
+            }
+            Some(_) | None => self.by_strategy(&mut pipeline, terminal)?,
         };
-        if let Some(file) = &self.write_strategy {
-            let text = strategy.to_json().map_err(Failure::program)?;
-            Destination::new(Some(file)).write(text.as_bytes())?;
-        }
-        let outcome = distribute(&mut pipeline, &strategy, !self.whole_arguments).map_err(|error| {
-            Failure::usage(error)
-                .at(self.strategy.as_deref().unwrap_or("--strategy"))
-                .help("a strategy fits the program that it was found for, as `--write-strategy` writes it")
-        })?;
-        tell(&outcome, &strategy, terminal);
+        tell(&outcome, terminal);
         if let Some(verifier) = verifier {
             verifier.check(pipeline.program(), Soundness::ChangesRounding).map_err(|difference| {
                 Failure::program(format_args!("the distributed program gives other results: {difference}"))
@@ -107,6 +104,23 @@ impl DistributeCommand {
             Some(file) => Destination::new(Some(file)).write(text.as_bytes()),
             None => print(text.as_bytes()),
         }
+    }
+
+    /// Divides the program by the cheapest strategy, or by that of a file.
+    fn by_strategy(&self, pipeline: &mut Pipeline, terminal: Terminal) -> Result<Distributed, Failure> {
+        let strategy = match &self.strategy {
+            Some(file) => read_strategy(file)?,
+            None => self.optimal(pipeline.program(), terminal)?,
+        };
+        if let Some(file) = &self.write_strategy {
+            let text = strategy.to_json().map_err(Failure::program)?;
+            Destination::new(Some(file)).write(text.as_bytes())?;
+        }
+        distribute(pipeline, &strategy, !self.whole_arguments).map_err(|error| {
+            Failure::usage(error)
+                .at(self.strategy.as_deref().unwrap_or("--strategy"))
+                .help("a strategy fits the program that it was found for, as `--write-strategy` writes it")
+        })
     }
 
     /// The cheapest strategy for a program, with a proof that was checked.
@@ -145,11 +159,10 @@ fn read_strategy(file: &str) -> Result<StrategyFile, Failure> {
 }
 
 /// Tells what was divided, and why the rest was not.
-fn tell(outcome: &Distributed, strategy: &StrategyFile, terminal: Terminal) {
+fn tell(outcome: &Distributed, terminal: Terminal) {
     let (divided, left_out) = (outcome.divided.len(), outcome.left_out);
     terminal.note(&format!(
-        "{divided} maps are divided over {} ranks, and {left_out} copies between equal parts are left out",
-        strategy.procs
+        "{divided} maps are divided over ranks, and {left_out} copies between equal parts are left out"
     ));
     for (path, reason) in &outcome.whole {
         terminal.note(&format!("all ranks run {path} as a whole: {reason}"));
