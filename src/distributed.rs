@@ -1,31 +1,20 @@
 //! Programs that are distributed over ranks by random strategies, run in the interpreter on virtual ranks.
 
-use std::collections::BTreeMap;
-use std::num::NonZeroU32;
-
-use sdfg::analysis::ScopeTree;
-use sdfg::interpret::Arguments;
-use sdfg::ir::{NodeKind, Sdfg};
-use sdfg::path::{ElementPath, ElementPlace, Target};
-use sdfg::symbolic::Symbol;
+use sdfg::ir::Sdfg;
+use sdfg::path::ElementPath;
 use sdfg::validate::validate;
-use sdfg_codegen::interface::ArgumentKind;
 use sdfg_codegen::llvm::{self, CompileOptions, OptLevel};
-use sdfg_codegen::load::Library;
 use sdfg_codegen::lower::{LowerError, lower};
 use sdfg_codegen::mpi::Hooks;
-use sdfg_codegen::ranks::{CONTEXT, LocaliseError, RankProgram, localise};
+use sdfg_codegen::ranks::{LocaliseError, localise};
 use sdfg_library::{ExpandLibrary, transformations};
-use sdfg_transforms::distribute::{Distributed, distribute_by, prepare};
+use sdfg_transforms::distribute::{Distributed, distribute_by, outer_maps, prepare};
 use sdfg_transforms::{Pipeline, Soundness, Step};
 
 use crate::applications::{Applications, refused_for_a_reason};
 use crate::random::{Rng, expanded};
 use crate::rewritten::Case;
 use crate::trusted;
-
-/// The site of the moves that bring results together; those of a program count from 0.
-const RESULTS: i64 = 1 << 19;
 
 /// The most ranks of a random strategy.
 const MOST_RANKS: usize = 16;
@@ -106,19 +95,19 @@ impl Case {
         };
         let object = llvm::compile(&plan, &options).map_err(|error| format!("not compiled: {error}"))?;
         let library = trusted::load(&object).map_err(|error| format!("not loaded: {error}"))?;
+        let mut own = local.local(&self.arguments, ranks.rank as u32).map_err(|error| error.to_string())?;
         let before = ranks.hooks.counters();
-        let found = ranks.run(&library, &local, &self.arguments, &mut || {
-            let after = ranks.hooks.counters();
-            self.same_bytes(pipeline.program(), ranks, after.received - before.received)
-        })?;
+        trusted::run_on_rank(&local, &library, &ranks.hooks, &mut own)?;
+        let received = ranks.hooks.counters().received - before.received;
+        // A rank that fails after the run takes part in what the others wait for.
+        let found = trusted::gather(&local, &ranks.hooks, &self.arguments, &own)?;
+        self.same_bytes(pipeline.program(), ranks, received)?;
         local.moves.iter().for_each(|_| moves.note(Ok(())));
         self.equals(&found, Soundness::ChangesRounding)
             .map_err(|what| format!("on ranks: {what}\n{}", text()))?;
         Ok(counts)
     }
-}
 
-impl Case {
     /// Compares the bytes that a rank received by moves, as the library of communication counted them, with those of the interpreter
     /// on as many virtual ranks. Combinations count apart: they take the steps of an all-reduce.
     fn same_bytes(&self, program: &Sdfg, ranks: &Ranks<'_>, received: i64) -> Result<(), String> {
@@ -143,82 +132,17 @@ pub struct Ranks<'c> {
     pub count: usize,
 }
 
-impl Ranks<'_> {
-    /// Runs the program of a rank, and gives the whole results.
-    fn run(
-        &self,
-        library: &Library,
-        program: &RankProgram,
-        arguments: &Arguments,
-        after: &mut dyn FnMut() -> Result<(), String>,
-    ) -> Result<Arguments, String> {
-        let symbols: BTreeMap<Symbol, i64> =
-            arguments.symbols().map(|(name, value)| (Symbol::of(name), value)).collect();
-        let rank = self.rank as u32;
-        let own = program.symbols(rank, &symbols).map_err(|error| error.to_string())?;
-        let mut tensors = Vec::new();
-        for (name, tensor) in arguments.tensors() {
-            let part = program.part(name, rank, &symbols).map_err(|error| error.to_string())?;
-            let tensor = match part {
-                None => tensor.clone(),
-                Some(part) => part.of(tensor).ok_or_else(|| format!("`{name}` has no parts"))?,
-            };
-            tensors.push((name.to_owned(), tensor));
-        }
-        let is_symbol = |name: &str| {
-            let interface = library.interface();
-            let kind = interface.position(name).map(|position| &interface.arguments()[position].kind);
-            matches!(kind, Some(ArgumentKind::Symbol { .. }))
-        };
-        let mut call = library.call().threads(NonZeroU32::MIN);
-        let context = [(Symbol::of(CONTEXT), self.hooks.address())];
-        for (symbol, value) in symbols.iter().chain(&own).chain(context.iter().map(|(name, at)| (name, at))) {
-            if is_symbol(symbol.as_str()) {
-                call = call.symbol(symbol.as_str(), *value);
-            }
-        }
-        for (name, combines) in &program.moves {
-            call = call.callback(name, self.hooks.function(*combines));
-        }
-        for (name, tensor) in &mut tensors {
-            if library.interface().position(name).is_some() {
-                call = call.tensor(name, tensor);
-            }
-        }
-        trusted::call(call).map_err(|error| error.to_string())?;
-        let counted = after();
-        let mut results = arguments.clone();
-        for (site, (name, tensor)) in (RESULTS..).zip(tensors) {
-            let Some(mut whole) = arguments.get(&name).cloned() else { continue };
-            let gathering = program.gathering(&name, &whole, &symbols).map_err(|error| error.to_string())?;
-            match gathering {
-                None => whole = tensor,
-                Some(moved) => trusted::gather(&self.hooks, site, &moved, &tensor, &mut whole),
-            }
-            results.set(name, whole);
-        }
-        counted.map(|()| results)
-    }
-}
-
 /// For each map outside of scopes a number of parts of each dimension, at most so many in all.
 fn random_parts(pipeline: &Pipeline, ranks: usize, rng: &mut Rng) -> Vec<(ElementPath, Vec<u32>)> {
-    let program = pipeline.program();
-    let mut steps = Vec::new();
-    for (state, graph) in program.states() {
-        let tree = ScopeTree::of(graph);
-        for node in tree.children(None) {
-            let NodeKind::MapEntry(map) = &graph.node(*node).kind else { continue };
-            let mut left = ranks;
-            let mut parts = Vec::new();
-            for _ in &map.params {
-                let count = 1 + rng.below(left);
-                left /= count;
-                parts.push(count as u32);
-            }
-            let place = ElementPlace { calls: Vec::new(), target: Target::Node(state, *node) };
-            steps.extend(place.path(program).map(|path| (path, parts)));
-        }
-    }
-    steps
+    let parts = |dimensions: usize, rng: &mut Rng| {
+        let mut left = ranks;
+        let mut count = || {
+            let count = 1 + rng.below(left);
+            left /= count;
+            count as u32
+        };
+        (0..dimensions).map(|_| count()).collect()
+    };
+    let maps = outer_maps(pipeline.program()).into_iter();
+    maps.map(|(path, dimensions)| (path, parts(dimensions, rng))).collect()
 }

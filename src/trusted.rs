@@ -10,12 +10,12 @@ use std::path::Path;
 use std::process::Command;
 
 use sdfg::interpret::Arguments;
-use sdfg::tensor::Tensor;
 use sdfg_codegen::NativeExternals;
 use sdfg_codegen::load::{Call, CallError, Library, LoadError, PreparedCall};
-use sdfg_codegen::mpi::{Hooks, Move};
+use sdfg_codegen::mpi::Hooks;
 use sdfg_codegen::object::ObjectCode;
 use sdfg_codegen::plan::Plan;
+use sdfg_codegen::ranks::RankProgram;
 use sdfg_codegen::source::{CCompiler, SourceOptions, cuda_source};
 
 /// Loads code, also with sources and libraries of external tasklets.
@@ -137,9 +137,30 @@ pub fn run_prepared(call: &mut PreparedCall<'_, '_>) -> Result<(), CallError> {
     unsafe { call.run() }
 }
 
-/// Brings the parts of an argument to every rank.
-pub fn gather(hooks: &Hooks<'_>, site: i64, moved: &Move, part: &Tensor, whole: &mut Tensor) {
-    let (source, target) = (part.bytes().as_ptr(), whole.bytes_mut().as_mut_ptr());
-    // SAFETY: the tensors have the elements of the part of this rank, and of the whole argument, as `moved` describes them.
-    unsafe { hooks.run(site, moved, source.cast(), target.cast()) };
+/// Runs the program of a rank on one thread.
+///
+/// # Errors
+/// As [`RankProgram::run`].
+pub fn run_on_rank(
+    program: &RankProgram,
+    library: &Library,
+    hooks: &Hooks<'_>,
+    local: &mut Arguments,
+) -> Result<(), String> {
+    // SAFETY: see the head of this file.
+    unsafe { program.run(library, hooks, local, Some(NonZeroU32::MIN)) }.map_err(|error| error.to_string())
+}
+
+/// The whole arguments after a run, on every rank.
+///
+/// # Errors
+/// As [`RankProgram::gather`].
+pub fn gather(
+    program: &RankProgram,
+    hooks: &Hooks<'_>,
+    whole: &Arguments,
+    local: &Arguments,
+) -> Result<Arguments, String> {
+    // SAFETY: the callers made the local arguments of these for the rank of the hooks.
+    unsafe { program.gather(hooks, whole, local) }.map_err(|error| error.to_string())
 }

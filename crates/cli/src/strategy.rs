@@ -18,7 +18,7 @@ use clap::{Args, ValueEnum};
 use sdfg_transforms::strategy::model::ModelOptions;
 use sdfg_transforms::strategy::{
     self, Algorithm, Greedy, Limits, Observer, Operations, Options, OrderRule, Prediction, Progress,
-    ReadError, Rejected, SearchError, StrategyFile, Tabulated,
+    ReadError, Rejected, SearchError, Solution, StrategyFile, Tabulated,
 };
 
 use crate::data::SymbolValue;
@@ -157,6 +157,34 @@ impl Read {
     }
 }
 
+/// The cheapest strategy, with a proof that was checked.
+struct Solved {
+    solution: Solution,
+    file: StrategyFile,
+    /// The time of the search.
+    searched: Duration,
+}
+
+impl Read {
+    fn solve(&self, options: &Options, terminal: Terminal) -> Result<Solved, Failure> {
+        let problem = self.problem();
+        let messages = Messages { terminal, tenths: AtomicU64::new(0) };
+        let start = Instant::now();
+        let solution = strategy::search(problem, options, &messages).map_err(failed)?;
+        let searched = start.elapsed();
+        // A rejected proof would be a bug of the search, and no result.
+        let checked = solution
+            .certificate
+            .check(problem, &solution.strategy, solution.cost, &Limits::from(options))
+            .map_err(rejected)?;
+        let mut file = StrategyFile::new(problem, &solution, &checked);
+        if let Read::Program(program) = self {
+            program.model.describe(&program.values, &solution.strategy, &mut file);
+        }
+        Ok(Solved { solution, file, searched })
+    }
+}
+
 impl StrategyCommand {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
         let output = Destination::new(self.output.as_deref());
@@ -178,19 +206,7 @@ impl StrategyCommand {
         let read = self.read(terminal)?;
         let problem = read.problem();
         let options = self.options();
-        let messages = Messages::to(terminal);
-        let start = Instant::now();
-        let solution = strategy::search(problem, &options, &messages).map_err(failed)?;
-        let searched = start.elapsed();
-        // A rejected proof would be a bug of the search, and no result.
-        let checked = solution
-            .certificate
-            .check(problem, &solution.strategy, solution.cost, &Limits::from(&options))
-            .map_err(rejected)?;
-        let mut file = StrategyFile::new(problem, &solution, &checked);
-        if let Read::Program(program) = &read {
-            program.model.describe(&program.values, &solution.strategy, &mut file);
-        }
+        let Solved { solution, file, searched } = read.solve(&options, terminal)?;
         if let Some(path) = &self.picture {
             let is_svg = Path::new(path).extension().is_some_and(|extension| extension == "svg");
             let draw = if is_svg { strategy::svg } else { strategy::dot };
@@ -282,12 +298,6 @@ const LONG: u64 = 10_000_000_000;
 struct Messages {
     terminal: Terminal,
     tenths: AtomicU64,
-}
-
-impl Messages {
-    fn to(terminal: Terminal) -> Self {
-        Messages { terminal, tenths: AtomicU64::new(0) }
-    }
 }
 
 impl Observer for Messages {

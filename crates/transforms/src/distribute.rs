@@ -119,20 +119,24 @@ pub fn distribute_by(
     outcome
 }
 
-/// The strategy that divides the first dimension of each map outside of scopes into so many parts: it needs no sizes, and no
-/// model of the program.
-pub fn data_parallel(program: &Sdfg, ranks: u32) -> Vec<(ElementPath, Vec<u32>)> {
-    let mut steps = Vec::new();
+/// The maps outside of scopes, each with its number of dimensions.
+pub fn outer_maps(program: &Sdfg) -> Vec<(ElementPath, usize)> {
+    let mut maps = Vec::new();
     for (state, graph) in program.states() {
-        let tree = ScopeTree::of(graph);
-        for node in tree.children(None) {
-            if let NodeKind::MapEntry(_) = &graph.node(*node).kind {
+        for node in ScopeTree::of(graph).children(None) {
+            if let NodeKind::MapEntry(map) = &graph.node(*node).kind {
                 let place = ElementPlace { calls: Vec::new(), target: Target::Node(state, *node) };
-                steps.extend(place.path(program).map(|path| (path, vec![ranks])));
+                maps.extend(place.path(program).map(|path| (path, map.params.len())));
             }
         }
     }
-    steps
+    maps
+}
+
+/// The strategy that divides the first dimension of each map outside of scopes into so many parts: it needs no sizes, and no
+/// model of the program.
+pub fn data_parallel(program: &Sdfg, ranks: u32) -> Vec<(ElementPath, Vec<u32>)> {
+    outer_maps(program).into_iter().map(|(path, _)| (path, vec![ranks])).collect()
 }
 
 /// The maps to divide with the parts of their dimensions.

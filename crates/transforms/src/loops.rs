@@ -452,7 +452,8 @@ pub(crate) fn state_in(sdfg: &Sdfg, block: BlockId) -> Option<StateId> {
     crate::engine::state_of(sdfg, block)
 }
 
-fn state_block(sdfg: &Sdfg, state: StateId) -> Option<BlockId> {
+/// The block that runs a state.
+pub(crate) fn state_block(sdfg: &Sdfg, state: StateId) -> Option<BlockId> {
     sdfg.blocks().map(|(block, _)| block).find(|block| state_in(sdfg, *block) == Some(state))
 }
 

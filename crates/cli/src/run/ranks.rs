@@ -1,26 +1,21 @@
 //! `sdfg run --ranks`: a distributed program on the ranks of MPI.
 
-use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::process::{Command, ExitStatus};
 use std::time::Instant;
 
 use sdfg::interpret::Arguments;
-use sdfg::symbolic::Symbol;
-use sdfg::tensor::Tensor;
 use sdfg::validate::{Validated, validate};
 use sdfg_codegen::cache::Cache;
 use sdfg_codegen::load::Library;
-use sdfg_codegen::mpi::{Context, Hooks, Launcher, Mpi, ranks_of_environment};
-use sdfg_codegen::ranks::{CONTEXT, Part, RankProgram, localise};
+use sdfg_codegen::mpi::{Context, Launcher, Mpi, ranks_of_environment};
+use sdfg_codegen::ranks::{RankProgram, localise};
 
-use super::{Run, is_symbol, timing};
+use super::{Run, timing};
 use crate::data::{Exposed, RunData};
 use crate::failure::Failure;
 use crate::source::Source;
 use crate::terminal::Terminal;
-
-/// The site of the moves that bring results to the rank that shows them; those of a program count from 0.
-const RESULTS: i64 = 1 << 19;
 
 /// A run on ranks.
 pub(super) struct Ranked<'r> {
@@ -87,22 +82,22 @@ impl<'r> Ranked<'r> {
         let prepared = self.prepare(&context, if context.rank() == 0 { terminal } else { terminal.silent() });
         let failure = prepared.as_ref().err().map(Failure::message);
         context.agree(failure.as_deref()).map_err(Failure::program)?;
-        let Prepared { program, library, data, symbols, .. } = prepared?;
-        let words: Vec<i64> = symbols.values().copied().collect();
+        let Prepared { program, library, data } = prepared?;
+        let words: Vec<i64> = data.arguments.symbols().map(|(_, value)| value).collect();
         context.same(&words).map_err(Failure::program)?;
-        let hooks = context.hooks().map_err(Failure::usage)?;
+        let hooks = context.hooks();
         let mut times = Vec::new();
-        let mut results = Arguments::new();
-        let rounds = self.run.repeat.map_or(1, std::num::NonZeroU32::get);
-        for round in 0..rounds {
-            let mut local = parts(&program, &data.arguments, context.rank(), &symbols)?;
+        let mut local = Arguments::new();
+        for _ in 0..self.run.repeat.map_or(1, NonZeroU32::get) {
+            local = program.local(&data.arguments, context.rank() as u32).map_err(Failure::program)?;
             let start = Instant::now();
-            self.call(&library, &program, &hooks, context.rank(), &symbols, &mut local)?;
+            // SAFETY: a user who runs a program natively vouches for it, as the documentation of the command says.
+            unsafe { program.run(&library, &hooks, &mut local, self.run.native.threads()) }
+                .map_err(Failure::program)?;
             times.push(start.elapsed());
-            if round + 1 == rounds {
-                results = gathered(&program, &hooks, &data.arguments, local, &symbols)?;
-            }
         }
+        // SAFETY: the local arguments were made of these for this rank.
+        let results = unsafe { program.gather(&hooks, &data.arguments, &local) }.map_err(Failure::program)?;
         if context.rank() > 0 {
             return Ok(());
         }
@@ -138,45 +133,7 @@ impl<'r> Ranked<'r> {
         let library = unsafe { Library::load_external(&object) }.map_err(Failure::usage)?;
         let exposed = Exposed { program: validated, added: Vec::new(), shown: Vec::new() };
         let data = RunData::prepare(&exposed, &run.data, terminal)?;
-        let symbols: BTreeMap<Symbol, i64> =
-            data.arguments.symbols().map(|(name, value)| (Symbol::of(name), value)).collect();
-        Ok(Prepared { program, library, data, symbols })
-    }
-
-    fn call(
-        &self,
-        library: &Library,
-        program: &RankProgram,
-        hooks: &Hooks<'_>,
-        rank: usize,
-        symbols: &BTreeMap<Symbol, i64>,
-        tensors: &mut [(String, Tensor)],
-    ) -> Result<(), Failure> {
-        let own = program.symbols(rank as u32, symbols).map_err(Failure::program)?;
-        let interface = library.interface();
-        let mut call = library.call();
-        if let Some(threads) = self.run.native.threads() {
-            call = call.threads(threads);
-        }
-        for (symbol, value) in symbols.iter().chain(&own) {
-            if is_symbol(interface, symbol.as_str()) {
-                call = call.symbol(symbol.as_str(), *value);
-            }
-        }
-        if is_symbol(interface, CONTEXT) {
-            call = call.symbol(CONTEXT, hooks.address());
-        }
-        for (name, combines) in &program.moves {
-            call = call.callback(name, hooks.function(*combines));
-        }
-        for (name, tensor) in tensors {
-            if interface.position(name).is_some() {
-                call = call.tensor(name, tensor);
-            }
-        }
-        // SAFETY: a user who runs a program natively vouches for it, as the documentation of the command says. The functions move
-        // data as the program describes it.
-        unsafe { call.run() }.map_err(Failure::program)
+        Ok(Prepared { program, library, data })
     }
 }
 
@@ -185,7 +142,6 @@ struct Prepared {
     program: RankProgram,
     library: Library,
     data: RunData,
-    symbols: BTreeMap<Symbol, i64>,
 }
 
 fn valid(program: &RankProgram) -> Result<Validated, Failure> {
@@ -193,52 +149,4 @@ fn valid(program: &RankProgram) -> Result<Validated, Failure> {
         Failure::program(format_args!("the program of a rank is not valid: {rejected}"))
             .help("this is a defect of the compiler: please report it with the program")
     })
-}
-
-/// The arguments of a rank.
-fn parts(
-    program: &RankProgram,
-    arguments: &Arguments,
-    rank: usize,
-    symbols: &BTreeMap<Symbol, i64>,
-) -> Result<Vec<(String, Tensor)>, Failure> {
-    let mut tensors = Vec::new();
-    for (name, tensor) in arguments.tensors() {
-        let part: Option<Part> = program.part(name, rank as u32, symbols).map_err(Failure::program)?;
-        let own = match part {
-            None => tensor.clone(),
-            Some(part) => {
-                part.of(tensor).ok_or_else(|| Failure::program(format_args!("`{name}` has no parts")))?
-            }
-        };
-        tensors.push((name.to_owned(), own));
-    }
-    Ok(tensors)
-}
-
-/// The whole arguments after a run.
-fn gathered(
-    program: &RankProgram,
-    hooks: &Hooks<'_>,
-    before: &Arguments,
-    local: Vec<(String, Tensor)>,
-    symbols: &BTreeMap<Symbol, i64>,
-) -> Result<Arguments, Failure> {
-    let mut results = before.clone();
-    for (site, (name, tensor)) in (RESULTS..).zip(local) {
-        let Some(like) = before.get(&name) else { continue };
-        let mut whole = like.clone();
-        match program.gathering(&name, like, symbols).map_err(Failure::program)? {
-            None => {
-                results.set(name, tensor);
-            }
-            Some(description) => {
-                let (source, target) = (tensor.bytes().as_ptr(), whole.bytes_mut().as_mut_ptr());
-                // SAFETY: the tensors have the elements of the part of this rank, and of the whole argument.
-                unsafe { hooks.run(site, &description, source.cast(), target.cast()) };
-                results.set(name, whole);
-            }
-        }
-    }
-    Ok(results)
 }

@@ -5,12 +5,12 @@ use sdfg::ir::Sdfg;
 use sdfg::validate::validate;
 use sdfg_library::ExpandLibrary;
 use sdfg_transforms::distribute::{Distributed, data_parallel, distribute, distribute_by, prepare};
-use sdfg_transforms::strategy::model::{Machine, Model, ModelOptions};
-use sdfg_transforms::strategy::{self, Limits, Options, StrategyFile};
+use sdfg_transforms::strategy::model::ModelOptions;
+use sdfg_transforms::strategy::{Options, StrategyFile};
 use sdfg_transforms::{Chain, Pipeline, Soundness, Step};
 
-use super::program::{failed as no_model, read_machine, values};
-use super::{Iterations, Messages, failed, rejected};
+use super::program::Program as Modelled;
+use super::{Iterations, Read};
 use crate::data::SymbolValue;
 use crate::failure::Failure;
 use crate::output::{Destination, print};
@@ -125,28 +125,15 @@ impl DistributeCommand {
 
     /// The cheapest strategy for a program, with a proof that was checked.
     fn optimal(&self, program: &Sdfg, terminal: Terminal) -> Result<StrategyFile, Failure> {
-        let values = values(program, &self.symbols)?;
-        let mut machine = self.machine.as_deref().map_or_else(|| Ok(Machine::default()), read_machine)?;
-        machine.ranks = self.processors.unwrap_or(machine.ranks);
         let iterations = self.iterations.iter().map(|one| (one.label.clone(), one.n)).collect();
         let options = ModelOptions { divisors_only: self.divisors, minimum_block: 1, iterations };
-        let validated = validate(program.clone()).map_err(|rejected| {
+        let prepared = validate(program.clone()).map_err(|rejected| {
             Failure::program(format_args!("the prepared program is not valid: {rejected}"))
                 .help("this is a defect of the compiler: please report it with the program")
         })?;
-        let model = Model::new(&validated, &values, &machine, &options).map_err(|error| no_model(&error))?;
-        for note in model.approximations() {
-            terminal.note(&format!("the model is not exact: {note}"));
-        }
-        let options = Options::default();
-        let solution = strategy::search(&model, &options, &Messages::to(terminal)).map_err(failed)?;
-        let checked = solution
-            .certificate
-            .check(&model, &solution.strategy, solution.cost, &Limits::from(&options))
-            .map_err(rejected)?;
-        let mut file = StrategyFile::new(&model, &solution, &checked);
-        model.describe(&values, &solution.strategy, &mut file);
-        Ok(file)
+        let machine = (self.machine.as_deref(), self.processors);
+        let model = Modelled::of(&prepared, &self.symbols, machine, &options, terminal)?;
+        Ok(Read::Program(model).solve(&Options::default(), terminal)?.file)
     }
 }
 

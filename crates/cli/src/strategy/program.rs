@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use sdfg::symbolic::Symbol;
-use sdfg::validate::validate;
+use sdfg::validate::{Validated, validate};
 use sdfg_library::{Pure, expand_library_nodes};
 use sdfg_transforms::strategy::model::{Machine, Model, ModelError, ModelOptions};
 
@@ -29,16 +29,27 @@ impl Program {
         terminal: Terminal,
     ) -> Result<Self, Failure> {
         let validated = program.validated(terminal)?;
-        let values = values(validated.sdfg(), symbols)?;
-        let mut machine = machine.map_or_else(|| Ok(Machine::default()), read_machine)?;
-        machine.ranks = processors.unwrap_or(machine.ranks);
         // The model knows reductions; of library nodes what they expand to, whose blocks would hide how they may be cut.
         let expanded = expand_library_nodes(validated.sdfg(), &Pure).map_err(Failure::program)?;
         let expanded = validate(expanded).map_err(|rejected| {
             Failure::program(format_args!("an expansion is not valid: {rejected}"))
                 .help("this is a defect of the compiler: please report it with the program")
         })?;
-        let model = Model::new(&expanded, &values, &machine, options).map_err(|error| failed(&error))?;
+        Program::of(&expanded, symbols, (machine, processors), options, terminal)
+    }
+
+    /// Makes the model of a program without library nodes, on the machine of a file with so many processors.
+    pub(super) fn of(
+        expanded: &Validated,
+        symbols: &[SymbolValue],
+        (machine, processors): (Option<&str>, Option<u32>),
+        options: &ModelOptions,
+        terminal: Terminal,
+    ) -> Result<Self, Failure> {
+        let values = values(expanded.sdfg(), symbols)?;
+        let mut machine = machine.map_or_else(|| Ok(Machine::default()), read_machine)?;
+        machine.ranks = processors.unwrap_or(machine.ranks);
+        let model = Model::new(expanded, &values, &machine, options).map_err(|error| failed(&error))?;
         for note in model.approximations() {
             terminal.note(&format!("the model is not exact: {note}"));
         }
@@ -47,10 +58,7 @@ impl Program {
 }
 
 /// The values of the symbols of a program.
-pub(super) fn values(
-    program: &sdfg::ir::Sdfg,
-    symbols: &[SymbolValue],
-) -> Result<BTreeMap<Symbol, i64>, Failure> {
+fn values(program: &sdfg::ir::Sdfg, symbols: &[SymbolValue]) -> Result<BTreeMap<Symbol, i64>, Failure> {
     check_symbols(program, "--set", symbols)?;
     let value = |set: &SymbolValue| Some((Symbol::new(&set.name).ok()?, set.value));
     let values: BTreeMap<Symbol, i64> = symbols.iter().filter_map(value).collect();
@@ -58,7 +66,7 @@ pub(super) fn values(
     Ok(values)
 }
 
-pub(super) fn read_machine(name: &str) -> Result<Machine, Failure> {
+fn read_machine(name: &str) -> Result<Machine, Failure> {
     let text = std::fs::read_to_string(name).map_err(|error| {
         Failure::usage(format_args!("cannot read `{name}`: {error}")).at("--machine").help("check the path")
     })?;
@@ -67,7 +75,7 @@ pub(super) fn read_machine(name: &str) -> Result<Machine, Failure> {
     })
 }
 
-pub(super) fn failed(error: &ModelError) -> Failure {
+fn failed(error: &ModelError) -> Failure {
     match error {
         ModelError::NoValue { .. } | ModelError::TooLarge { .. } => Failure::usage(error).at("--set"),
         ModelError::Machine(_) | ModelError::TooManyConfigurations { .. } => Failure::usage(error).at("-p"),

@@ -21,7 +21,7 @@ pub struct Context {
     context: *mut c_void,
     functions: Functions,
     /// The functions are in it.
-    library: libloading::Library,
+    _library: libloading::Library,
 }
 
 /// Functions of the library.
@@ -33,8 +33,10 @@ pub(super) struct Functions {
     pub(super) error: unsafe extern "C" fn(*const c_void) -> *const c_char,
     agree: unsafe extern "C" fn(*mut c_void, i64, *mut c_char, i64) -> i64,
     same: unsafe extern "C" fn(*mut c_void, *const i64, i64, *mut i64, *mut i64) -> i64,
+    pub(super) moves: MoveFunction,
     pub(super) combine: MoveFunction,
     measure: MeasureFunction,
+    pub(super) counters: unsafe extern "C" fn(*const c_void, *mut i64),
     pub(super) abort: unsafe extern "C" fn(*mut c_void, i64, *const c_char),
 }
 
@@ -63,7 +65,7 @@ impl Context {
         let mut context = null_mut();
         // SAFETY: the world needs no communicator; `context` outlives the call.
         let status = unsafe { open(0, null(), &mut context) };
-        let context = Context { context, functions, library: loaded };
+        let context = Context { context, functions, _library: loaded };
         context.checked(status)?;
         Ok(context)
     }
@@ -72,28 +74,8 @@ impl Context {
         self.context
     }
 
-    pub(super) fn functions(&self) -> &Functions {
-        &self.functions
-    }
-
-    /// The function that moves data.
-    pub(super) fn move_function(&self) -> Result<MoveFunction, MpiError> {
-        // SAFETY: `sdfg_mpi.h` declares it with this type.
-        let found = unsafe { self.library.get::<MoveFunction>(b"sdfg_mpi_move\0") };
-        let path = std::path::PathBuf::from("sdfg_mpi");
-        found.map(|function| *function).map_err(|source| MpiError::Load { path, source })
-    }
-
-    /// The function that tells how many bytes were moved.
-    pub(super) fn counters_function(
-        &self,
-    ) -> Result<unsafe extern "C" fn(*const c_void, *mut i64), MpiError> {
-        // SAFETY: `sdfg_mpi.h` declares it with this type.
-        let found = unsafe { self.library.get(b"sdfg_mpi_counters\0") };
-        let path = std::path::PathBuf::from("sdfg_mpi");
-        found
-            .map(|function: libloading::Symbol<'_, unsafe extern "C" fn(*const c_void, *mut i64)>| *function)
-            .map_err(|source| MpiError::Load { path, source })
+    pub(super) fn functions(&self) -> Functions {
+        self.functions
     }
 
     /// The rank of this process. Not collective.
@@ -282,8 +264,10 @@ unsafe fn functions(
             error: *library.get(b"sdfg_mpi_error\0")?,
             agree: *library.get(b"sdfg_mpi_agree\0")?,
             same: *library.get(b"sdfg_mpi_same\0")?,
+            moves: *library.get(b"sdfg_mpi_move\0")?,
             combine: *library.get(b"sdfg_mpi_combine\0")?,
             measure: *library.get(b"sdfg_mpi_measure\0")?,
+            counters: *library.get(b"sdfg_mpi_counters\0")?,
             abort: *library.get(b"sdfg_mpi_abort\0")?,
         };
         Ok((*library.get(b"sdfg_mpi_abi\0")?, *library.get(b"sdfg_mpi_open\0")?, functions))

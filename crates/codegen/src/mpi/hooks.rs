@@ -2,7 +2,8 @@
 
 use std::ffi::c_void;
 
-use super::{Context, Move, MpiError};
+use super::context::Functions;
+use super::{Context, Move};
 
 pub(super) type MoveFunction =
     unsafe extern "C" fn(*mut c_void, i64, *const i64, i64, *const c_void, *mut c_void) -> i64;
@@ -23,11 +24,7 @@ pub struct Hooks<'c> {
 #[derive(Debug)]
 struct State {
     context: *mut c_void,
-    moves: MoveFunction,
-    combines: MoveFunction,
-    abort: unsafe extern "C" fn(*mut c_void, i64, *const std::ffi::c_char),
-    error: unsafe extern "C" fn(*const c_void) -> *const std::ffi::c_char,
-    counters: unsafe extern "C" fn(*const c_void, *mut i64),
+    functions: Functions,
 }
 
 /// Bytes that this rank has moved so far, as counted where MPI is called.
@@ -43,19 +40,9 @@ pub struct Counters {
 
 impl Context {
     /// The functions of this context for compiled programs.
-    ///
-    /// # Errors
-    /// [`MpiError::Load`] if the library lacks one.
-    pub fn hooks(&self) -> Result<Hooks<'_>, MpiError> {
-        let state = Box::new(State {
-            context: self.pointer(),
-            moves: self.move_function()?,
-            combines: self.functions().combine,
-            abort: self.functions().abort,
-            error: self.functions().error,
-            counters: self.counters_function()?,
-        });
-        Ok(Hooks { state, _context: std::marker::PhantomData })
+    pub fn hooks(&self) -> Hooks<'_> {
+        let state = Box::new(State { context: self.pointer(), functions: self.functions() });
+        Hooks { state, _context: std::marker::PhantomData }
     }
 }
 
@@ -74,7 +61,7 @@ impl Hooks<'_> {
     pub fn counters(&self) -> Counters {
         let mut words = [0_i64; 8];
         // SAFETY: the context is open, and there are eight words.
-        unsafe { (self.state.counters)(self.state.context, words.as_mut_ptr()) };
+        unsafe { (self.state.functions.counters)(self.state.context, words.as_mut_ptr()) };
         Counters { sent: words[0], received: words[1], combined: words[6] }
     }
 
@@ -92,7 +79,7 @@ impl Hooks<'_> {
 /// Moves data. Compiled programs call it.
 ///
 /// # Safety
-/// The address is that of hooks that live, there are so many words, and the arrays have the elements that they describe.
+/// As [`State::call`].
 unsafe extern "C" fn move_data(
     hooks: i64,
     site: i64,
@@ -102,17 +89,13 @@ unsafe extern "C" fn move_data(
     target: *mut c_void,
 ) {
     // SAFETY: as the caller says.
-    unsafe {
-        let state = state(hooks);
-        let status = (state.moves)(state.context, site, words, n, source, target);
-        end_if_failed(state, status);
-    }
+    unsafe { State::call(hooks, |functions| functions.moves, (site, words, n), (source, target)) }
 }
 
 /// Combines partial results. Compiled programs call it.
 ///
 /// # Safety
-/// As [`move_data`].
+/// As [`State::call`].
 unsafe extern "C" fn combine_data(
     hooks: i64,
     site: i64,
@@ -122,25 +105,28 @@ unsafe extern "C" fn combine_data(
     target: *mut c_void,
 ) {
     // SAFETY: as the caller says.
-    unsafe {
-        let state = state(hooks);
-        let status = (state.combines)(state.context, site, words, n, source, target);
-        end_if_failed(state, status);
-    }
+    unsafe { State::call(hooks, |functions| functions.combine, (site, words, n), (source, target)) }
 }
 
-/// # Safety
-/// The address is that of hooks that live.
-unsafe fn state<'a>(hooks: i64) -> &'a State {
-    // SAFETY: as the caller says.
-    unsafe { &*std::ptr::with_exposed_provenance::<State>(hooks as usize) }
-}
-
-/// # Safety
-/// The state is that of an open context.
-unsafe fn end_if_failed(state: &State, status: i64) {
-    if status != 0 {
-        // SAFETY: the message is a string of the context, which is open.
-        unsafe { (state.abort)(state.context, status, (state.error)(state.context)) };
+impl State {
+    /// Calls a function of the library, and ends all ranks if it fails.
+    ///
+    /// # Safety
+    /// The address is that of hooks that live, there are so many words, and the arrays have the elements that they describe.
+    unsafe fn call(
+        hooks: i64,
+        function: impl Fn(&Functions) -> MoveFunction,
+        (site, words, n): (i64, *const i64, i64),
+        (source, target): (*const c_void, *mut c_void),
+    ) {
+        // SAFETY: the caller vouches for the address and the arrays. The message is a string of the context, which is open.
+        unsafe {
+            let state = &*std::ptr::with_exposed_provenance::<State>(hooks as usize);
+            let status = function(&state.functions)(state.context, site, words, n, source, target);
+            if status != 0 {
+                let message = (state.functions.error)(state.context);
+                (state.functions.abort)(state.context, status, message);
+            }
+        }
     }
 }

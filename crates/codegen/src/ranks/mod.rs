@@ -12,6 +12,7 @@
 mod bounds;
 mod copies;
 mod parts;
+mod run;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,8 +30,7 @@ use sdfg::symbolic::{EvalError, Expr, Symbol};
 use thiserror::Error;
 
 use bounds::Bounds;
-
-use crate::mpi::Move;
+pub use run::RankError;
 
 /// Symbol with the address of the context of communication.
 pub const CONTEXT: &str = "__rank_context";
@@ -58,7 +58,7 @@ pub struct RankProgram {
     /// Names of the functions that move data, in order, with whether they combine.
     pub moves: Vec<(String, bool)>,
     /// The distribution of each argument that is cut, with its global extents.
-    pub arguments: BTreeMap<String, (Blocks, Vec<Expr>)>,
+    arguments: BTreeMap<String, (Blocks, Vec<Expr>)>,
     /// Grids of processes with the symbols of their coordinates.
     grids: Vec<Grid>,
     /// Symbols of the boxes that ranks hold, with their values.
@@ -83,10 +83,7 @@ impl RankProgram {
     }
 
     /// Values of the symbols of a rank, for the values of the program's symbols.
-    ///
-    /// # Errors
-    /// If a value cannot be computed.
-    pub fn symbols(
+    fn symbols(
         &self,
         rank: u32,
         symbols: &BTreeMap<Symbol, i64>,
@@ -107,85 +104,6 @@ impl RankProgram {
         }
         Ok(values)
     }
-
-    /// The positions of an argument that a rank owns or holds replicas of, without halos, in each dimension; `None` for an
-    /// argument that every rank has as a whole.
-    ///
-    /// # Errors
-    /// If a value cannot be computed.
-    pub fn part(
-        &self,
-        argument: &str,
-        rank: u32,
-        symbols: &BTreeMap<Symbol, i64>,
-    ) -> Result<Option<Part>, EvalError> {
-        let Some((blocks, shape)) = self.arguments.get(argument) else { return Ok(None) };
-        let own = self.symbols(rank, symbols)?;
-        let value = |expr: &Expr| expr.eval(&|name| own.get(name).or_else(|| symbols.get(name)).copied());
-        let extents = bounds::constant_grid(blocks).unwrap_or_default();
-        let grid = self.grids.iter().find(|grid| grid.extents == extents);
-        let Some(grid) = grid else { return Ok(None) };
-        let is_on = own.get(&grid.is_on).copied().unwrap_or(0) == 1;
-        let mut part = Part { owns: is_on, ..Part::default() };
-        for (extent, cut) in shape.iter().zip(&blocks.cuts) {
-            let held = Bounds::of(cut.as_ref(), extent, grid);
-            let (first, end) = (value(&held.first)?, value(&held.end)?);
-            let (low, high) = (value(&held.low)?, value(&held.high)?);
-            part.owned.push(if is_on { first..end.max(first) } else { 0..0 });
-            let is_empty = cut.is_some() && (!is_on || first >= end);
-            part.held.push(if is_empty { low..low } else { low..high.max(low) });
-            part.shape.push(value(extent)?);
-        }
-        let idle = (0..grid.extents.len())
-            .filter(|along| !blocks.cuts.iter().flatten().any(|cut| cut.along == *along));
-        for along in idle {
-            part.owns &= own.get(&grid.coordinates[along]).copied() == Some(0);
-        }
-        Ok(Some(part))
-    }
-}
-
-impl RankProgram {
-    /// The move that gives every rank the whole of an argument, which is like this tensor; `None` if every rank has it.
-    ///
-    /// # Errors
-    /// If a value cannot be computed.
-    pub fn gathering(
-        &self,
-        argument: &str,
-        like: &sdfg::tensor::Tensor,
-        symbols: &BTreeMap<Symbol, i64>,
-    ) -> Result<Option<Move>, EvalError> {
-        let Some((blocks, shape)) = self.arguments.get(argument) else { return Ok(None) };
-        let value = |expr: &Expr| expr.eval(&|name| symbols.get(name).copied());
-        let grid = bounds::constant_grid(blocks).unwrap_or_default();
-        let (mut starts, mut halos) = (Vec::new(), Vec::new());
-        for (extent, cut) in shape.iter().zip(&blocks.cuts) {
-            let Some(cut) = cut else {
-                starts.push(vec![0, value(extent)?]);
-                halos.push([0, 0]);
-                continue;
-            };
-            let count = grid.get(cut.along).copied().unwrap_or(1);
-            let of = |k: i64| value(&bounds::start(&cut.parts, extent, &Expr::int(k), count));
-            starts.push((0..=count).map(of).collect::<Result<_, _>>()?);
-            halos.push([value(&cut.halo[0])?, value(&cut.halo[1])?]);
-        }
-        Ok(Some(parts::whole(blocks, &grid, &starts, &halos, like)))
-    }
-}
-
-/// The elements of an argument on a rank.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Part {
-    /// Extents of the whole argument.
-    pub shape: Vec<i64>,
-    /// Positions of the rank's part.
-    pub owned: Vec<std::ops::Range<i64>>,
-    /// Positions that the rank's memory holds: the part with its halos.
-    pub held: Vec<std::ops::Range<i64>>,
-    /// Whether the part is no replica.
-    pub owns: bool,
 }
 
 /// Makes the program of a rank from a distributed program.
@@ -315,7 +233,7 @@ impl Localising {
     fn maps(&mut self, editor: &mut Editor<'_>, state: StateId) -> Result<(), LocaliseError> {
         let graph = editor.state(state)?.clone();
         let tree = ScopeTree::of(&graph);
-        let is_over_ranks = |node: NodeId| matches!(&graph.node(node).kind, NodeKind::MapEntry(map) if matches!(map.schedule, Schedule::Mpi));
+        let is_over_ranks = |node: NodeId| graph.node(node).kind.is_map_over_ranks();
         for (_, edge) in graph.edges().filter(|(id, _)| is_leaf(&graph, *id)) {
             let touched = edge.memlet.accesses().find(|access| self.boxes.contains_key(&access.container));
             let Some(access) = touched else { continue };

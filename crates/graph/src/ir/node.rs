@@ -217,6 +217,11 @@ impl NodeKind {
         matches!(self, NodeKind::MapEntry(_) | NodeKind::ConsumeEntry(_))
     }
 
+    /// Whether this begins a map whose iterations are distributed over ranks.
+    pub fn is_map_over_ranks(&self) -> bool {
+        matches!(self, NodeKind::MapEntry(map) if matches!(map.schedule, Schedule::Mpi))
+    }
+
     /// The entry of the scope that this node ends.
     pub fn exit_of(&self) -> Option<NodeId> {
         match self {

@@ -13,9 +13,9 @@ use sdfg::path::{ElementPlace, Target};
 use sdfg::symbolic::{Assumptions, Expr};
 use sdfg::syntax::{BinaryOp, CompareOp, Expression, ExpressionKind, parse_expression};
 
-use super::found::state_of;
 use super::pipeline::within;
 use super::{Application, Claim, Match, Matched, Refusal, TransformError, Transformation, apply};
+use crate::loops::state_block;
 
 /// The conditions of a step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -131,9 +131,7 @@ fn edited(
 /// The only block of a match.
 fn block_of(sdfg: &Sdfg, found: &Match) -> Option<BlockId> {
     match &found.elements {
-        Matched::Nodes(state, _) => {
-            sdfg.blocks().map(|(block, _)| block).find(|block| state_of(sdfg, *block) == Some(*state))
-        }
+        Matched::Nodes(state, _) => state_block(sdfg, *state),
         Matched::Blocks(blocks) => match blocks.as_slice() {
             [only] => Some(*only),
             [] | [_, ..] => None,

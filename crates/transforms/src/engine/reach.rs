@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sdfg::analysis::accesses::memory_of_control_flow;
 use sdfg::analysis::{ScopeTree, is_leaf};
 use sdfg::edit::EditError;
-use sdfg::ir::{ContainerId, Distribution, Edge, Flow, NodeId, NodeKind, Schedule, Sdfg, State};
+use sdfg::ir::{ContainerId, Distribution, Edge, Flow, NodeId, NodeKind, Sdfg, State};
 
 /// Labels of the calls around a place, and a label or name there.
 type Place = (Vec<String>, String);
@@ -53,7 +53,7 @@ impl Reach {
     }
 
     fn add_state(&mut self, sdfg: &Sdfg, state: &State, calls: &[String]) {
-        let is_over_ranks = |node: NodeId| matches!(&state.node(node).kind, NodeKind::MapEntry(map) if matches!(map.schedule, Schedule::Mpi));
+        let is_over_ranks = |node: NodeId| state.node(node).kind.is_map_over_ranks();
         let tree = ScopeTree::of(state);
         for (id, node) in state.nodes() {
             match &node.kind {

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use sdfg::analysis::symbols::bound_symbols;
 use sdfg::edit::{Cover, EditError, Editor};
 use sdfg::ir::{ContainerId, Map, NodeId, NodeKind, Schedule, ScheduleKind, Storage, TaskletBody};
 use serde::{Deserialize, Serialize};
 
-use super::moved_data::{Moved, check_copies, contents, outer_edges};
+use super::moved_data::{Moved, check_copies, contents, outer_edges, outermost_on_host};
 use super::{anchored, described, nested_maps};
 use crate::engine::{Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
 use crate::pattern::{NodeClass, Pattern};
@@ -118,21 +117,8 @@ impl Transformation for GpuTransform {
     }
 
     fn check(&self, site: &Site<'_>) -> Result<Evidence, Refusal> {
-        let (state, entry, map) = (site.state(), site.found.node(0), site.map(0)?);
-        let label = site.label(0);
-        if site.scopes().scope_of(entry).is_some() || !site.found.calls.is_empty() {
-            return Err(Refusal::structure(label, "is in a scope, or in a nested SDFG"));
-        }
-        if !matches!(
-            map.schedule.kind(),
-            ScheduleKind::Default | ScheduleKind::Sequential | ScheduleKind::CpuMulticore
-        ) {
-            let schedule = map.schedule.kind().name();
-            return Err(Refusal::structure(label, format!("has the schedule `{schedule}`")));
-        }
-        if bound_symbols(state, entry) != map.params {
-            return Err(Refusal::structure(label, "gets symbols from data"));
-        }
+        let (state, entry) = (site.state(), site.found.node(0));
+        outermost_on_host(site)?;
         nested_maps::no_declared_memlets(site, &[entry])?;
         check_contents(site, entry)?;
         for edge in outer_edges(state, entry) {

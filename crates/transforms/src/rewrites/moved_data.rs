@@ -2,10 +2,30 @@
 
 use std::collections::BTreeSet;
 
+use sdfg::analysis::symbols::bound_symbols;
 use sdfg::analysis::{Use, leaf_edges, node_leads_to};
-use sdfg::ir::{Access, ContainerId, EdgeId, Flow, NodeId, State};
+use sdfg::ir::{Access, ContainerId, EdgeId, Flow, Map, NodeId, ScheduleKind, State};
 
 use crate::engine::{Refusal, Site};
+
+/// The map of a match, which has to be outside of all scopes and to run on the host over ranges that no data decides.
+pub(super) fn outermost_on_host<'p>(site: &Site<'p>) -> Result<&'p Map, Refusal> {
+    let (entry, map, label) = (site.found.node(0), site.map(0)?, site.label(0));
+    if site.scopes().scope_of(entry).is_some() || !site.found.calls.is_empty() {
+        return Err(Refusal::structure(label, "is in a scope, or in a nested SDFG"));
+    }
+    if !matches!(
+        map.schedule.kind(),
+        ScheduleKind::Default | ScheduleKind::Sequential | ScheduleKind::CpuMulticore
+    ) {
+        let schedule = map.schedule.kind().name();
+        return Err(Refusal::structure(label, format!("has the schedule `{schedule}`")));
+    }
+    if bound_symbols(site.state(), entry) != map.params {
+        return Err(Refusal::structure(label, "gets symbols from data"));
+    }
+    Ok(map)
+}
 
 /// The data of a map that is copied to another place before it and back after it.
 pub(super) struct Moved<'s, 'p> {

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::analysis::ScopeTree;
 use sdfg::analysis::symbol_facts_at;
-use sdfg::analysis::symbols::bound_symbols;
 use sdfg::edit::{Cover, EditError, Editor, LeadingDimension, Partials};
 use sdfg::ir::{
     Access, Blocks, Container, ContainerId, Cut, Distribution, Edge, EdgeId, Flow, Lifetime, Map, Memlet,
@@ -16,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fill::{Fill, neutral_of};
 use super::map_tiling::MapTiling;
-use super::moved_data::{Moved, check_copies, contents, outer_edges};
+use super::moved_data::{Moved, check_copies, contents, outer_edges, outermost_on_host};
 use super::partition::{Accessed, Domain, fixed_symbols};
 use super::{anchored, described, nested_maps};
 use crate::engine::{Evidence, Group, Match, Metadata, Parameter, Refusal, Site, Soundness, Transformation};
@@ -177,23 +176,10 @@ impl Transformation for MpiTransform {
     }
 
     fn check(&self, site: &Site<'_>) -> Result<Evidence, Refusal> {
-        let (state, entry, map) = (site.state(), site.found.node(0), site.map(0)?);
-        let label = site.label(0);
-        if site.scopes().scope_of(entry).is_some() || !site.found.calls.is_empty() {
-            return Err(Refusal::structure(label, "is in a scope, or in a nested SDFG"));
-        }
-        if !matches!(
-            map.schedule.kind(),
-            ScheduleKind::Default | ScheduleKind::Sequential | ScheduleKind::CpuMulticore
-        ) {
-            let schedule = map.schedule.kind().name();
-            return Err(Refusal::structure(label, format!("has the schedule `{schedule}`")));
-        }
+        let (state, entry) = (site.state(), site.found.node(0));
+        let (map, label) = (outermost_on_host(site)?, site.label(0));
         if map.params.is_empty() {
             return Err(Refusal::structure(label, "has no dimensions"));
-        }
-        if bound_symbols(state, entry) != map.params {
-            return Err(Refusal::structure(label, "gets symbols from data"));
         }
         if self.parts.len() > map.params.len() {
             let (parts, count) = (self.parts.len(), map.params.len());
@@ -501,9 +487,7 @@ fn check_contents(site: &Site<'_>, entry: NodeId) -> Result<(), Refusal> {
             let name = &site.sdfg.container(id).name;
             return Err(Refusal::container(name, "is used in the map, but does not pass its border"));
         }
-        if let NodeKind::MapEntry(map) = &found.kind
-            && map.schedule.kind() == ScheduleKind::Mpi
-        {
+        if found.kind.is_map_over_ranks() {
             return Err(Refusal::structure(&found.label, "is distributed already"));
         }
     }

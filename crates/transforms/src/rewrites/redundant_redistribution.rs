@@ -2,10 +2,7 @@
 
 use sdfg::analysis::{Use, is_leaf};
 use sdfg::edit::{EditError, Editor};
-use sdfg::ir::{
-    Blocks, Container, ContainerId, Cut, Distribution, Edge, EdgeId, Flow, NodeId, NodeKind, Schedule, Sdfg,
-    State,
-};
+use sdfg::ir::{Blocks, Container, ContainerId, Cut, Distribution, Edge, EdgeId, Flow, NodeId, Sdfg, State};
 use sdfg::symbolic::Expr;
 use serde::{Deserialize, Serialize};
 
@@ -356,7 +353,7 @@ fn alike(source: &Container, target: &Container) -> Result<(), Refusal> {
 
 /// Whether a node is the entry of a map over ranks.
 fn over_ranks(state: &State, node: NodeId) -> bool {
-    matches!(&state.node(node).kind, NodeKind::MapEntry(map) if matches!(map.schedule, Schedule::Mpi))
+    state.node(node).kind.is_map_over_ranks()
 }
 
 fn is_order(edge: &Edge) -> bool {

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use sdfg::analysis::{ScopeTree, node_leads_to};
 use sdfg::edit::{EditError, Editor};
-use sdfg::ir::{BlockId, BlockKind, Flow, NodeId, Sdfg, State, StateId};
+use sdfg::ir::{BlockKind, Flow, NodeId, State};
 use serde::{Deserialize, Serialize};
 
 use super::moved_data::contents;
 use super::{anchored, described};
 use crate::engine::{Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
+use crate::loops::state_block;
 use crate::pattern::{NodeClass, Pattern};
 
 /// Gives a map a state of its own: what it depends on runs in a state before it, everything else in one after it.
@@ -137,7 +138,9 @@ impl Transformation for StateFission {
         let parts = Parts::of(editor.state(state)?, entry);
         let mut entry = entry;
         if !parts.before.is_empty() {
-            let Some(block) = block_of(editor.sdfg(), state) else { return Err(EditError::NoState(state)) };
+            let Some(block) = state_block(editor.sdfg(), state) else {
+                return Err(EditError::NoState(state));
+            };
             let second = editor.split_state(block, &parts.before)?;
             let BlockKind::State(second) = editor.sdfg().block(second).kind else {
                 return Err(EditError::NoState(state));
@@ -148,7 +151,9 @@ impl Transformation for StateFission {
         let graph = editor.state(state)?;
         let parts = Parts::of(graph, entry);
         if !parts.after(graph).is_empty() {
-            let Some(block) = block_of(editor.sdfg(), state) else { return Err(EditError::NoState(state)) };
+            let Some(block) = state_block(editor.sdfg(), state) else {
+                return Err(EditError::NoState(state));
+            };
             editor.split_state(block, &parts.own)?;
         }
         Ok(())
@@ -197,10 +202,4 @@ impl Parts {
         let other = |node: &NodeId| !self.before.contains(node) && !self.own.contains(node);
         state.nodes().map(|(id, _)| id).filter(other).collect()
     }
-}
-
-/// The block of a state.
-fn block_of(sdfg: &Sdfg, state: StateId) -> Option<BlockId> {
-    let is_it = |kind: &BlockKind| matches!(kind, BlockKind::State(found) if *found == state);
-    sdfg.blocks().find(|(_, block)| is_it(&block.kind)).map(|(id, _)| id)
 }

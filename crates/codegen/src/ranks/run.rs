@@ -1,0 +1,133 @@
+//! A run of the program of a rank: its arguments out of the whole ones, the call, and the whole results.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+
+use sdfg::interpret::Arguments;
+use sdfg::symbolic::{EvalError, Symbol};
+use thiserror::Error;
+
+use super::{CONTEXT, RankProgram};
+use crate::interface::ArgumentKind;
+use crate::load::{CallError, Library};
+use crate::mpi::Hooks;
+
+/// The site of the moves that bring results together; those of a program count from 0.
+const RESULTS: i64 = 1 << 19;
+
+/// Why the whole arguments have no part for a rank.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RankError {
+    /// A position or extent has no value.
+    #[error("the parts of the arguments cannot be computed: {0}")]
+    Value(#[from] EvalError),
+    /// A tensor has another shape than the argument.
+    #[error("`{name}` is passed with another shape, so it has no parts")]
+    Shape {
+        /// The argument.
+        name: String,
+    },
+}
+
+impl RankProgram {
+    /// What a rank passes: its part of each argument that is cut, the others as they are, and the symbols of the rank.
+    ///
+    /// # Errors
+    /// [`RankError`] if an argument does not fit.
+    pub fn local(&self, whole: &Arguments, rank: u32) -> Result<Arguments, RankError> {
+        let mut symbols = symbols_of(whole);
+        symbols.extend(self.symbols(rank, &symbols)?);
+        let mut local = Arguments::new();
+        for (symbol, value) in &symbols {
+            local.set_symbol(symbol.as_str(), *value);
+        }
+        for (name, tensor) in whole.tensors() {
+            let own = match self.part(name, &symbols)? {
+                None => Some(tensor.clone()),
+                Some(part) => part.of(tensor),
+            };
+            local.set(name, own.ok_or_else(|| RankError::Shape { name: name.to_owned() })?);
+        }
+        Ok(local)
+    }
+
+    /// Runs the compiled program of a rank on its arguments, which hold its results afterwards. Every rank does so at the same time.
+    ///
+    /// # Safety
+    /// As [`Call::run`](crate::load::Call::run): `library` is this program compiled.
+    ///
+    /// # Errors
+    /// As [`Call::run`](crate::load::Call::run).
+    pub unsafe fn run(
+        &self,
+        library: &Library,
+        hooks: &Hooks<'_>,
+        local: &mut Arguments,
+        threads: Option<NonZeroU32>,
+    ) -> Result<(), CallError> {
+        let interface = library.interface();
+        let is_symbol = |name: &str| {
+            let kind = interface.position(name).map(|position| &interface.arguments()[position].kind);
+            matches!(kind, Some(ArgumentKind::Symbol { .. }))
+        };
+        let names: Vec<String> = local.tensors().map(|(name, _)| name.to_owned()).collect();
+        let passed = names.into_iter().filter(|name| interface.position(name).is_some());
+        let mut tensors: Vec<_> =
+            passed.filter_map(|name| local.take(&name).map(|tensor| (name, tensor))).collect();
+        let mut call = library.call();
+        if let Some(threads) = threads {
+            call = call.threads(threads);
+        }
+        for (symbol, value) in local.symbols().chain([(CONTEXT, hooks.address())]) {
+            if is_symbol(symbol) {
+                call = call.symbol(symbol, value);
+            }
+        }
+        for (name, combines) in &self.moves {
+            call = call.callback(name, hooks.function(*combines));
+        }
+        for (name, tensor) in &mut tensors {
+            call = call.tensor(name, tensor);
+        }
+        // SAFETY: the caller vouches for the program. The functions move data as the program describes it.
+        let result = unsafe { call.run() };
+        for (name, tensor) in tensors {
+            local.set(name, tensor);
+        }
+        result
+    }
+
+    /// The whole arguments after a run, on every rank. Every rank does so at the same time.
+    ///
+    /// # Safety
+    /// `local` comes from [`local`](RankProgram::local) for the rank of the hooks, and `whole` is what it was made of.
+    ///
+    /// # Errors
+    /// [`RankError::Value`] if a position has no value.
+    pub unsafe fn gather(
+        &self,
+        hooks: &Hooks<'_>,
+        whole: &Arguments,
+        local: &Arguments,
+    ) -> Result<Arguments, RankError> {
+        let symbols = symbols_of(whole);
+        let mut results = whole.clone();
+        for (site, (name, like)) in (RESULTS..).zip(whole.tensors()) {
+            let Some(own) = local.get(name) else { continue };
+            let mut found = own.clone();
+            if let Some(moved) = self.gathering(name, like, &symbols)? {
+                found = like.clone();
+                let (source, target) = (own.bytes().as_ptr(), found.bytes_mut().as_mut_ptr());
+                // SAFETY: the tensors have the elements of the part of this rank, and of the whole argument.
+                unsafe { hooks.run(site, &moved, source.cast(), target.cast()) };
+            }
+            results.set(name, found);
+        }
+        Ok(results)
+    }
+}
+
+fn symbols_of(arguments: &Arguments) -> BTreeMap<Symbol, i64> {
+    arguments.symbols().map(|(name, value)| (Symbol::of(name), value)).collect()
+}
