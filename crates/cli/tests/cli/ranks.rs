@@ -138,3 +138,38 @@ fn distributed_programs_need_their_ranks() {
     let read = |name: &str| std::fs::read(bench.path(name)).expect("a file");
     assert_eq!(read("b.npy"), read("c.npy"));
 }
+
+/// Processes that differ in the second coordinate hold replicas of `C`, which the map leaves as they were.
+const REPLICAS: &str = "sdfg replicas {
+  transient array C: f64[4] distribution(grid(2, 2)[balanced(0)])
+  array R: f64[4] distribution(grid(4)[balanced(0)])
+  state write {
+    access C
+    map m [p = 0:2, q = 0:2] schedule(mpi) {
+      map own [i = 2 * p:2 * p + 2 * (1 - q)] {
+        tasklet t () -> (y) { y = f64(i + 1) }
+        t.y -> own.C: C[i]
+      }
+      own.C -> m.C
+    }
+    m.C -> C
+  }
+  -> spread
+  state spread {
+    access C
+    access R
+    C -> R
+  }
+}
+";
+
+#[test]
+fn replicas_that_only_the_owner_wrote_are_not_taken() {
+    let bench = Bench::new();
+    bench.file("p.sdft", REPLICAS);
+    let expected = results(&bench, &["interpret", "p.sdft", "--ranks", "4"]);
+    assert!(expected.contains("1.0, 2.0, 3.0, 4.0"), "{expected}");
+    if has_mpi() {
+        assert_eq!(results(&bench, &["run", "p.sdft", "--ranks", "4"]), expected);
+    }
+}

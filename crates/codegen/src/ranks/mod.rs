@@ -7,7 +7,7 @@
 //! describe the move, which the program computes itself. Hence one compiled program serves all ranks, and depends on no
 //! MPI.
 //!
-//! What depends on the rank are symbols of the program: [`RankProgram::symbols`] gives their values.
+//! What depends on the rank are symbols of the program: [`RankProgram::local`] gives their values.
 
 mod bounds;
 mod copies;
