@@ -12,6 +12,7 @@ process. ``docs/python.md`` of the project has the details.
 from .command import CompileError, CompileWarning, compile, load
 from .graph import Graph, Match, TransformError, open, transformations
 from .program import Program, RunError
+from .ranks import RankedProgram
 
 __all__ = [
     "CompileError",
@@ -19,6 +20,7 @@ __all__ = [
     "Graph",
     "Match",
     "Program",
+    "RankedProgram",
     "RunError",
     "TransformError",
     "compile",

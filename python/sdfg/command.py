@@ -17,6 +17,7 @@ import warnings
 
 from .front_end import FrontEnd
 from .program import Program, _thread_count
+from .ranks import RankedProgram, shared
 
 # What was compiled before in this process, by a hash of all that it depends on: the loaded library, its description, and what the command
 # said. Libraries stay loaded for good, so that one for each content is enough.
@@ -46,6 +47,7 @@ def compile(
     allow_external=False,
     retarget=None,
     cache=True,
+    comm=None,
 ):
     """Compiles a program and loads it.
 
@@ -64,6 +66,7 @@ def compile(
     - allow_external: the program may bring C and C++ code and libraries of its own, which may do whatever you may.
     - retarget: "cpu" gives schedules and storages of GPUs and FPGAs those of the CPU; the changes are the text of a CompileWarning.
     - cache: whether compiled code is kept, and taken if it is there.
+    - comm: of a distributed program (`sdfg distribute`), the communicator of mpi4py whose ranks run it; without, all ranks.
 
     What the command warns of is a CompileWarning, what it refuses a CompileError.
     """
@@ -83,11 +86,19 @@ def compile(
         *(f"--retarget={machine}" for machine in [retarget] if machine is not None),
         *["--no-cache"] * (not cache),
     ]
+    (code, description, message), front_end = shared(comm, lambda: _compiled_package(program, options, cache and not allow_external))
+    if message:
+        warnings.warn(message, CompileWarning, stacklevel=2)
+    return _program(code, description, comm, threads=threads, fixed=specialize, front_end=front_end)
+
+
+def _compiled_package(program, options, is_kept):
+    """The library of a program, its description and what the command says of it; and what its front end knows of arguments."""
     with tempfile.TemporaryDirectory(prefix="sdfg-") as folder:
         path, text, front_end = _source(program, folder)
         command = _command()
         # Sources of external tasklets are files that may change.
-        key = _content(command, options, path, text) if cache and not allow_external else None
+        key = _content(command, options, path, text) if is_kept else None
         if key not in _compiled:
             package = os.path.join(folder, "package")
             message = _run(command, ["compile", "--emit=package", f"--output={package}", *options, "--", path], text)
@@ -96,19 +107,26 @@ def compile(
             made = made if key is None else _compiled.setdefault(key, made)
         else:
             made = _compiled[key]
-    code, description, message = made
-    if message:
-        warnings.warn(message, CompileWarning, stacklevel=2)
-    return Program(code, description, threads=threads, fixed=specialize, front_end=front_end)
+    return made, front_end
 
 
-def load(folder, *, threads=None, specialize=None):
+def _program(code, description, comm, **options):
+    """The program, on the ranks of a communicator if it is distributed."""
+    if "ranks" in description:
+        return RankedProgram(code, description, comm=comm, **options)
+    if comm is not None:
+        raise ValueError(f"{description['program']} is not distributed: `sdfg distribute` divides a program over ranks")
+    return Program(code, description, **options)
+
+
+def load(folder, *, threads=None, specialize=None, comm=None):
     """Loads a package that ``sdfg compile --emit package`` made.
 
     `threads` is as in `compile`; `specialize` are the values of symbols that it was compiled for, which calls then may repeat.
+    `comm` is as in `compile`, too.
     """
-    code, description = _opened(folder)
-    return Program(code, description, threads=threads, fixed=specialize)
+    code, description = shared(comm, lambda: _opened(folder))
+    return _program(code, description, comm, threads=threads, fixed=specialize)
 
 
 def _opened(folder):
@@ -119,6 +137,10 @@ def _opened(folder):
         raise FileNotFoundError(f"{folder} is no package of `sdfg compile --emit package`: it has no include/NAME.json")
     description = json.loads(descriptions[0].read_text(encoding="utf-8"))
     library = folder / "lib" / f"lib{description['program']}.so"
+    communication = folder / "lib" / "libsdfg_mpi.so"
+    if "ranks" in description and communication.exists():
+        # The program looks for it when it is made, and the folder may be gone then: so it is there for all of the process.
+        ctypes.CDLL(str(communication.resolve()), mode=ctypes.RTLD_GLOBAL)
     return ctypes.CDLL(str(library.resolve())), description
 
 

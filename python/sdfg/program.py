@@ -59,10 +59,16 @@ class Program:
         #: Values of the symbols that it was compiled for.
         self._fixed = dict(fixed or {})
         self._statuses = {status["code"]: status for status in description["statuses"]}
-        arguments = [_argument(each, index) for index, each in enumerate(description["arguments"])]
-        self._arguments = {argument.name: argument for argument in arguments}
+        #: Whether the call under way has reached the program.
+        self._has_begun = False
         callbacks = description.get("callbacks", ())
+        arguments = [self._make_argument(each, index) for index, each in enumerate(description["arguments"])]
         self._callbacks = [Callback(each, len(arguments) + at) for at, each in enumerate(callbacks)]
+        self._set_arguments(arguments)
+        self._open(code, threads)
+
+    def _set_arguments(self, arguments):
+        self._arguments = {argument.name: argument for argument in arguments}
         self._takes_fields = takes_fields(self._arguments)
         self._arrays = [argument for argument in arguments if isinstance(argument, Array)]
         self._streams = [argument for argument in arguments if isinstance(argument, Stream)]
@@ -72,7 +78,12 @@ class Program:
         self._idle_symbols = _only_in_strides(arguments)
         results = [array for array in self._arrays if _result_order(array.name) is not None]
         self._results = sorted(results, key=lambda array: _result_order(array.name))
-        self._open(code, threads)
+
+    def _make_argument(self, description, index):
+        return _argument(description, index)
+
+    def _make_configuration(self, threads):
+        return _Configuration(ctypes.sizeof(_Configuration), threads)
 
     def _open(self, code, threads):
         pointer, status = ctypes.c_void_p, ctypes.c_int32
@@ -82,12 +93,12 @@ class Program:
             found.restype, found.argtypes = result, arguments
             return found
 
-        self._create = function("_create", status, ctypes.POINTER(_Configuration), ctypes.POINTER(pointer))
+        self._create = function("_create", status, pointer, ctypes.POINTER(pointer))
         self._invoke = function("__invoke", status, pointer, pointer)
         self._error = function("_error", ctypes.c_char_p, pointer)
         destroy = function("_destroy", None, pointer)
         self._stop = function("_stop", None, pointer, ctypes.c_char_p) if self._callbacks else None
-        self._configuration = _Configuration(ctypes.sizeof(_Configuration), _thread_count(threads))
+        self._configuration = self._make_configuration(_thread_count(threads))
         # A processor that the code has no version for is told now, not at the first call.
         self._idle = [self._new_instance()]
         weakref.finalize(self, _destroy_all, destroy, self._idle).atexit = False
@@ -129,6 +140,7 @@ class Program:
                 passed = [callback.bound(functions[callback.name], symbols, run) for callback in self._callbacks]
                 for callback, function in zip(self._callbacks, passed):
                     instance.pointers[callback.index] = ctypes.cast(function, ctypes.c_void_p)
+            self._has_begun = True
             status = self._invoke(instance.handle, instance.pointers)
             if functions and run.error is not None:
                 raise run.error
@@ -247,8 +259,12 @@ class Program:
         handle = ctypes.c_void_p()
         status = self._create(ctypes.byref(self._configuration), ctypes.byref(handle))
         if status:
-            raise self._failure(status, b"")
+            raise self._failure(status, self._why_unmade())
         return _Instance(handle, len(self._arguments) + len(self._callbacks))
+
+    def _why_unmade(self):
+        """What is known of a failure to make an instance, besides its status."""
+        return b""
 
     def _failure(self, status, text):
         known = self._statuses.get(status, {"name": "unknown", "message": f"status {status}"})

@@ -109,7 +109,9 @@ fn package() -> Result<PathBuf> {
 /// # Errors
 /// When no Python has NumPy and it cannot be installed, the command cannot be built, or a test fails.
 pub(crate) fn test(tools: &Tools) -> Result<()> {
-    suite(tools, &with_numpy()?, "python/tests")
+    let python = with_numpy()?;
+    add_mpi4py(&python);
+    suite(tools, &python, "python/tests")
 }
 
 /// A Python with NumPy: the interpreter, that of the active environment, or that of an environment of our own. A missing NumPy is installed
@@ -143,6 +145,18 @@ fn with_numpy() -> Result<PathBuf> {
         "the tests of the Python package need NumPy. Install it with `apt-get install python3-numpy` (Debian and Ubuntu) or \
          `python3 -m pip install numpy`, or set {PYTHON_VARIABLE} to a Python that has it"
     )))
+}
+
+/// Installs mpi4py into an environment of our own, where it is missing. Tests on ranks say that they are skipped without it.
+fn add_mpi4py(python: &Path) {
+    let imports = step::succeeds(Command::new(python).args(["-c", "import mpi4py"]));
+    if imports || !python.starts_with(target_folder()) {
+        return;
+    }
+    println!("==> installing mpi4py");
+    if step::check(Command::new(python).args(["-m", "pip", "install", "--quiet", "mpi4py"])).is_err() {
+        println!("mpi4py cannot be installed: tests of Python on ranks are skipped");
+    }
 }
 
 /// Runs every test with a Python that has DaCe, which is installed if it is not there.

@@ -10,11 +10,12 @@ use sdfg_codegen::json::json_interface;
 use sdfg_codegen::link::{relocatable, shared_library, static_library, write_file};
 use sdfg_codegen::llvm::{Sanitizer, assembly, llvm_ir};
 use sdfg_codegen::lower::LowerOptions;
+use sdfg_codegen::mpi::Mpi;
 use sdfg_codegen::package::{check_package, write_package};
 use sdfg_codegen::source::{SourceOptions, c_source, cuda_source};
 
-use crate::data::DataOptions;
 use crate::failure::Failure;
+use crate::mpi_library::{MPI_LIBRARY, write_mpi_library};
 use crate::native::{Lowered, Machine, NativeOptions, uncompiled, unlinked};
 use crate::output::{Destination, refuse_program, unwritten};
 use crate::profile::Level;
@@ -145,14 +146,20 @@ impl Compile {
         let lowering = LowerOptions { instrumentation, debug, apart, ..LowerOptions::default() };
         let source = self.source(terminal)?;
         let target = if self.emit == Emit::Cuda { Machine::CudaDevice } else { Machine::Host };
-        let data = DataOptions::default();
-        let (_, mut lowered) = self.native.lower_for(target, &source, &lowering, &data, terminal)?;
+        let mut lowered = self.native.lower_library(target, &source, &lowering, terminal)?;
         lowered.options.sanitizer = sanitizer;
+        if lowered.is_for_ranks() && self.emit == Emit::Obj {
+            return Err(Failure::usage(
+                "an object of a distributed program is the program of a rank alone, which nobody can call",
+            )
+            .help("write a library, with --emit so or a"));
+        }
         let path = match &self.output {
             Some(path) => Some(path.clone()),
-            None => self.emit.default_file(&lowered.plan.name),
+            None => self.emit.default_file(lowered.interface()?.name()),
         };
-        self.write(&lowered, source.structures(), path.as_deref())
+        self.write(&lowered, source.structures(), path.as_deref())?;
+        self.write_communication(&lowered, path.as_deref(), terminal)
     }
 
     /// Refuses an output that cannot be written before anything is compiled for it.
@@ -203,6 +210,34 @@ impl Compile {
         matches!(self.emit, Emit::C | Emit::Cuda)
     }
 
+    /// Writes the library of communication beside the library of a distributed program, which looks for it there.
+    fn write_communication(
+        &self,
+        lowered: &Lowered,
+        path: Option<&str>,
+        terminal: Terminal,
+    ) -> Result<(), Failure> {
+        let folder = match self.emit {
+            _ if !lowered.is_for_ranks() => return Ok(()),
+            Emit::Package => Path::new(path.unwrap_or_default()).join("lib"),
+            Emit::So | Emit::A => {
+                Path::new(path.unwrap_or_default()).parent().unwrap_or(Path::new("")).to_owned()
+            }
+            _ => return Ok(()),
+        };
+        match Mpi::find() {
+            Ok(mpi) => write_mpi_library(&mpi, &folder.join(MPI_LIBRARY)),
+            Err(missing) => {
+                let library = folder.join(MPI_LIBRARY);
+                terminal.note(&format!(
+                    "{missing}\nOn the machine of the ranks, write the library of communication with `sdfg mpi-library -o {}`.",
+                    library.display()
+                ));
+                Ok(())
+            }
+        }
+    }
+
     fn write(
         &self,
         lowered: &Lowered,
@@ -223,15 +258,15 @@ impl Compile {
             }
             Emit::Asm => destination.write(assembly(plan, options).map_err(failed)?.as_bytes()),
             Emit::Header => {
-                let interface = plan.interface().map_err(Failure::program)?.with_structures(structures);
+                let interface = lowered.interface()?.with_structures(structures);
                 destination.write(c_header(&interface).as_bytes())
             }
             Emit::Fortran => {
-                let interface = plan.interface().map_err(Failure::program)?;
+                let interface = lowered.interface()?;
                 destination.write(fortran_module(&interface).as_bytes())
             }
             Emit::Interface => {
-                let interface = plan.interface().map_err(Failure::program)?;
+                let interface = lowered.interface()?;
                 destination.write(json_interface(&interface).as_bytes())
             }
             Emit::Obj => {

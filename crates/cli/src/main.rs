@@ -15,6 +15,7 @@ mod failure;
 mod info;
 mod interpret;
 mod minimize;
+mod mpi_library;
 mod native;
 mod output;
 mod print;
@@ -72,6 +73,7 @@ enum Command {
     Minimize(minimize::MinimizeCommand),
     Strategy(strategy::StrategyCommand),
     Distribute(strategy::distribute::DistributeCommand),
+    MpiLibrary(mpi_library::MpiLibraryCommand),
     Transforms(transform::Transforms),
     Match(transform::Match),
     Transform(transform::Transform),
@@ -107,6 +109,7 @@ fn main() -> ExitCode {
         Command::Minimize(command) => command.execute(terminal),
         Command::Strategy(command) => command.execute(terminal),
         Command::Distribute(command) => command.execute(terminal),
+        Command::MpiLibrary(command) => command.execute(),
         Command::Transforms(command) => command.execute(),
         Command::Match(command) => command.execute(terminal),
         Command::Transform(command) => command.execute(terminal),

@@ -8,14 +8,15 @@ use clap::{Args, ValueEnum};
 use sdfg::edit::Editor;
 use sdfg::ir::{FloatMode, Sdfg};
 use sdfg::symbolic::{Expr, Symbol};
-use sdfg::validate::{Validated, validate};
+use sdfg::validate::{Rejected, Validated, validate};
 use sdfg_codegen::cache::Cache;
-use sdfg_codegen::interface::InterfaceError;
+use sdfg_codegen::interface::{Interface, InterfaceError};
 use sdfg_codegen::link::{LINKER_VARIABLE, LinkError};
 use sdfg_codegen::llvm::{CompileOptions, Cpu, Level as CpuLevel, LlvmError, OptLevel, compile};
 use sdfg_codegen::lower::{LowerOptions, Target, lower};
 use sdfg_codegen::object::ObjectCode;
 use sdfg_codegen::plan::Plan;
+use sdfg_codegen::ranks::{RankLibrary, is_distributed, localise};
 
 use crate::blas::BlasOption;
 use crate::crash::Running;
@@ -129,6 +130,8 @@ pub(crate) struct Lowered {
     brings_code: bool,
     /// Whether the code calls C or C++ functions, also those of a BLAS.
     calls_out: bool,
+    /// The library around the plan, if that is the program of a rank.
+    library: Option<RankLibrary>,
 }
 
 impl NativeOptions {
@@ -152,18 +155,6 @@ impl NativeOptions {
         data: &DataOptions,
         terminal: Terminal,
     ) -> Result<(Exposed, Lowered), Failure> {
-        self.lower_for(Machine::Host, source, lowering, data, terminal)
-    }
-
-    /// Checks, expands and lowers a program.
-    pub(crate) fn lower_for(
-        &self,
-        machine: Machine,
-        source: &Source,
-        lowering: &LowerOptions,
-        data: &DataOptions,
-        terminal: Terminal,
-    ) -> Result<(Exposed, Lowered), Failure> {
         let options = self.compile_options()?;
         if let Some(twice) = self.specialize.iter().find(|given| data.sets(&given.name)) {
             return Err(Failure::usage(format_args!("symbol `{}` is set twice", twice.name))
@@ -172,14 +163,39 @@ impl NativeOptions {
         }
         let validated = self.specialized(source, source.validated(terminal)?, terminal)?;
         let exposed = with_dumps(validated, data)?;
-        let lowered = self.lower_program(machine, &exposed.program, lowering, options)?;
+        let lowered = self.lower_program(Machine::Host, &exposed.program, lowering, options)?;
         Ok((exposed, lowered))
     }
 
+    /// Checks, expands and lowers a program for a library, a distributed one for the ranks of MPI.
+    pub(crate) fn lower_library(
+        &self,
+        machine: Machine,
+        source: &Source,
+        lowering: &LowerOptions,
+        terminal: Terminal,
+    ) -> Result<Lowered, Failure> {
+        let validated = self.specialized(source, source.validated(terminal)?, terminal)?;
+        if !is_distributed(validated.sdfg()) {
+            return self.lower_program(machine, &validated, lowering, self.compile_options()?);
+        }
+        let program = localise(validated.sdfg()).map_err(Failure::program)?;
+        let mut lowered = self.lower_for_ranks(
+            &program.validated().map_err(|rejected| invalid_for_ranks(&rejected))?,
+            lowering,
+        )?;
+        lowered.library = Some(RankLibrary::new(&program, &mut lowered.plan).map_err(Failure::program)?);
+        Ok(lowered)
+    }
+
     /// Expands and lowers the program that each rank runs.
-    pub(crate) fn lower_for_ranks(&self, program: &Validated) -> Result<Lowered, Failure> {
+    pub(crate) fn lower_for_ranks(
+        &self,
+        program: &Validated,
+        lowering: &LowerOptions,
+    ) -> Result<Lowered, Failure> {
         // Calls that move data have one order on all ranks.
-        let lowering = LowerOptions { serial_components: true, ..LowerOptions::default() };
+        let lowering = LowerOptions { serial_components: true, ..lowering.clone() };
         let options = CompileOptions { serial_components: true, ..self.compile_options()? };
         self.lower_program(Machine::Host, program, &lowering, options)
     }
@@ -214,7 +230,7 @@ impl NativeOptions {
         }
         let brings_code = calls_c(program.sdfg());
         let calls_out = calls_c(expanded.sdfg());
-        Ok(Lowered { plan, options, brings_code, calls_out })
+        Ok(Lowered { plan, options, brings_code, calls_out, library: None })
     }
 
     /// The arguments that may overlap.
@@ -294,10 +310,14 @@ impl NativeOptions {
 
     /// The object code of a lowered program, from the cache if it is there.
     pub(crate) fn compile(&self, lowered: &Lowered) -> Result<ObjectCode, Failure> {
-        let Lowered { plan, options, .. } = lowered;
+        let Lowered { plan, options, library, .. } = lowered;
         let cache = Cache::of_user().filter(|_| !self.no_cache);
         let object = cache.map_or_else(|| compile(plan, options), |cache| cache.compile(plan, options));
-        object.map_err(|error| uncompiled(&error))
+        let object = object.map_err(|error| uncompiled(&error))?;
+        Ok(match library {
+            Some(library) => library.object(object),
+            None => object,
+        })
     }
 
     /// Refuses programs with sources or libraries of their own, unless the user allows them.
@@ -312,7 +332,26 @@ pub(crate) fn brings_code() -> Failure {
         .help("if you trust it, add --allow-external")
 }
 
+/// A program of a rank that is not valid.
+pub(crate) fn invalid_for_ranks(rejected: &Rejected) -> Failure {
+    Failure::program(format_args!("the program of a rank is not valid: {rejected}"))
+        .help("this is a defect of the compiler: please report it with the program")
+}
+
 impl Lowered {
+    /// The interface of the code.
+    pub(crate) fn interface(&self) -> Result<Interface, Failure> {
+        match &self.library {
+            Some(library) => Ok(library.interface().clone()),
+            None => self.plan.interface().map_err(Failure::program),
+        }
+    }
+
+    /// Whether the program is distributed over the ranks of MPI.
+    pub(crate) fn is_for_ranks(&self) -> bool {
+        self.library.is_some()
+    }
+
     pub(crate) fn optimises(&self) -> bool {
         self.options.level != OptLevel::O0
     }

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use sdfg::dtype::ScalarType;
 
-use crate::interface::{Argument, ArgumentKind, EntryPoint, Interface, Status};
+use crate::interface::{Argument, ArgumentKind, EntryPoint, Interface, RankEntry, Status};
 
 /// The text of the module `NAME_sdfg` for `interface`. Fortran does not tell capitals from small letters: arguments whose
 /// names differ in nothing else get a number at their end.
@@ -38,8 +38,9 @@ pub fn fortran_module(interface: &Interface) -> String {
         "\n  ! Configuration of an instance: `size` is c_sizeof of it, `num_threads` 0 for the default.\n\
          \x20 type, bind(c) :: {name}_config\n\
          \x20   integer(c_size_t) :: size = 0\n\
-         \x20   integer(c_int32_t) :: num_threads = 0\n\
-         \x20 end type\n\n"
+         \x20   integer(c_int32_t) :: num_threads = 0\n{communicator}\
+         \x20 end type\n\n",
+        communicator = if interface.ranks().is_some() { COMMUNICATOR } else { "" }
     );
     if interface.arguments().iter().any(|argument| matches!(argument.kind, ArgumentKind::Queue { .. })) {
         text.push_str(&queue_type(name));
@@ -63,6 +64,14 @@ pub fn fortran_module(interface: &Interface) -> String {
     let result = names.of("status");
     text.push_str("    ! Runs the program on an instance.\n");
     function(&mut text, &interface.symbol(EntryPoint::Run), Some(&handle), &arguments, &result);
+    if interface.ranks().is_some() {
+        text.push_str(
+            "\n    ! The same with whole arrays of rank 0. The arguments of other ranks are ignored.\n",
+        );
+        let symbol = format!("{name}{}", RankEntry::RunWhole.suffix());
+        function(&mut text, &symbol, Some(&handle), &arguments, &result);
+        parts(&mut text, interface);
+    }
     text.push_str("\n    ! The same with an instance of its own, for a single call.\n");
     function(&mut text, &interface.symbol(EntryPoint::OneShot), None, &arguments, &result);
     let _ = write!(text, "  end interface\nend module\n");
@@ -129,6 +138,53 @@ fn instances(text: &mut String, interface: &Interface) {
              \x20     integer(c_int32_t), value :: format\n\
              \x20     type(c_ptr) :: text\n\
              \x20   end function\n\n"
+        );
+    }
+}
+
+/// Further members of the configuration of a distributed program.
+const COMMUNICATOR: &str =
+    "    ! 0: the world, 2: communicator is c_loc of an integer(c_int64_t) with the handle of a communicator.
+    integer(c_int32_t) :: communicator_kind = 0
+    type(c_ptr) :: communicator = c_null_ptr
+";
+
+/// Functions that tell what a rank has.
+fn parts(text: &mut String, interface: &Interface) {
+    let name = interface.name();
+    for entry in [RankEntry::Rank, RankEntry::Ranks] {
+        let symbol = format!("{name}{}", entry.suffix());
+        let _ = write!(
+            text,
+            "\n    function {symbol}(handle) bind(c, name=\"{symbol}\") result(number)\n      import\n      \
+             type(c_ptr), value :: handle\n      integer(c_int64_t) :: number\n    end function\n"
+        );
+    }
+    text.push_str("\n    ! Positions of a dimension of an argument, as C counts both; the name ends with c_null_char.\n");
+    for entry in RankEntry::BOUNDS {
+        let symbol = format!("{name}{}", entry.suffix());
+        let mut names = Names::default();
+        let fixed = ["handle", "argument", "dimension", "position"].map(|name| names.of(name));
+        let symbols = interface
+            .arguments()
+            .iter()
+            .filter(|argument| matches!(argument.kind, ArgumentKind::Symbol { .. }));
+        let symbols: Vec<(String, String)> = symbols
+            .map(|argument| {
+                let dummy = names.of(&argument.name);
+                let declaration = declaration(name, &dummy, argument);
+                (dummy, declaration)
+            })
+            .collect();
+        let list: String = symbols.iter().map(|(dummy, _)| format!(", &\n        {dummy}")).collect();
+        let declared: String =
+            symbols.iter().map(|(_, declaration)| format!("      {declaration}\n")).collect();
+        let [handle, argument, dimension, position] = fixed;
+        let _ = write!(
+            text,
+            "    function {symbol}({handle}, {argument}, {dimension}{list}) &\n        bind(c, name=\"{symbol}\") result({position})\n      \
+             import\n      type(c_ptr), value :: {handle}\n      character(kind=c_char), intent(in) :: {argument}(*)\n      \
+             integer(c_int32_t), value :: {dimension}\n{declared}      integer(c_int64_t) :: {position}\n    end function\n"
         );
     }
 }

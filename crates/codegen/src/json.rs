@@ -4,6 +4,8 @@
 //! The text depends only on the [`Interface`]; `docs/command-line.md` describes it. The types in this module
 //! define the JSON form separately, so that a change of [`Interface`] cannot change the files silently.
 
+use std::collections::BTreeMap;
+
 use sdfg::ir::Layout;
 use sdfg::symbolic::Expr;
 use serde::Serialize;
@@ -20,6 +22,8 @@ struct Description<'i> {
     arguments: Vec<ArgumentDescription<'i>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     callbacks: Vec<CallbackDescription<'i>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ranks: Option<RanksDescription<'i>>,
     statuses: Vec<StatusDescription>,
 }
 
@@ -36,6 +40,14 @@ struct ArgumentDescription<'i> {
     by_pointer: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     layout: Option<LayoutDescription>,
+}
+
+/// Of a program that runs on the ranks of MPI.
+#[derive(Serialize)]
+struct RanksDescription<'i> {
+    least: u32,
+    /// The distributions of arguments of which each rank passes its part.
+    parts: &'i BTreeMap<String, String>,
 }
 
 /// A function that the caller passes.
@@ -91,6 +103,7 @@ pub fn json_interface(interface: &Interface) -> String {
         program: interface.name(),
         arguments: interface.arguments().iter().map(argument_description).collect(),
         callbacks: interface.callbacks().iter().map(callback_description).collect(),
+        ranks: interface.ranks().map(|ranks| RanksDescription { least: ranks.least, parts: &ranks.parts }),
         statuses: Status::ALL.map(status).into(),
     };
     // Lists of structures with texts and numbers always have a text.

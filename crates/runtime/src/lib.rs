@@ -73,5 +73,9 @@ pub const MPI_SOURCES: [(&str, &str); 5] = [
     ("move.h", include_str!("mpi/move.h")),
 ];
 
+/// The C11 source of instances, parts and runs of a distributed program, which generated libraries include behind their tables: see its
+/// first lines.
+pub const RANKED_SOURCE: &str = include_str!("mpi/ranked.h");
+
 #[cfg(test)]
 mod tests;

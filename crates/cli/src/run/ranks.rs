@@ -5,15 +5,16 @@ use std::process::{Command, ExitStatus};
 use std::time::Instant;
 
 use sdfg::interpret::Arguments;
-use sdfg::validate::{Validated, validate};
 use sdfg_codegen::cache::Cache;
 use sdfg_codegen::load::Library;
+use sdfg_codegen::lower::LowerOptions;
 use sdfg_codegen::mpi::{Context, Launcher, Mpi, ranks_of_environment};
 use sdfg_codegen::ranks::{RankProgram, localise};
 
 use super::{Run, timing};
 use crate::data::{Exposed, RunData};
 use crate::failure::Failure;
+use crate::native::invalid_for_ranks;
 use crate::source::Source;
 use crate::terminal::Terminal;
 
@@ -125,8 +126,8 @@ impl<'r> Ranked<'r> {
             ))
             .help(format_args!("run it with `--ranks {needed}` or more, or distribute it for {ranks}")));
         }
-        let local = valid(&program)?;
-        let lowered = run.native.lower_for_ranks(&local)?;
+        let local = program.validated().map_err(|rejected| invalid_for_ranks(&rejected))?;
+        let lowered = run.native.lower_for_ranks(&local, &LowerOptions::default())?;
         run.native.consent(&lowered)?;
         let object = run.native.compile(&lowered)?;
         // SAFETY: code of the program's own is there only if the user allows it, who vouches for it so.
@@ -142,11 +143,4 @@ struct Prepared {
     program: RankProgram,
     library: Library,
     data: RunData,
-}
-
-fn valid(program: &RankProgram) -> Result<Validated, Failure> {
-    validate(program.program.clone()).map_err(|rejected| {
-        Failure::program(format_args!("the program of a rank is not valid: {rejected}"))
-            .help("this is a defect of the compiler: please report it with the program")
-    })
 }

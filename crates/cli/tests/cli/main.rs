@@ -13,6 +13,7 @@ mod minimize;
 mod packages;
 mod profile;
 mod programs;
+mod rank_libraries;
 mod ranks;
 mod refusals;
 mod strategy;

@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::Bench;
 use crate::programs::DOUBLE;
 
-fn repository(path: &str) -> PathBuf {
+pub(crate) fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 

@@ -2,8 +2,8 @@
 
 use std::ffi::c_void;
 
+use super::Context;
 use super::context::Functions;
-use super::{Context, Move};
 
 pub(super) type MoveFunction =
     unsafe extern "C" fn(*mut c_void, i64, *const i64, i64, *const c_void, *mut c_void) -> i64;
@@ -65,12 +65,11 @@ impl Hooks<'_> {
         Counters { sent: words[0], received: words[1], combined: words[6] }
     }
 
-    /// Moves data of this rank and of the others, which do the same.
+    /// Moves data of this rank and of the others, which do the same, as the words of a [`Move`](super::Move) say.
     ///
     /// # Safety
     /// Source and target have the elements that this rank holds by the description.
-    pub unsafe fn run(&self, site: i64, description: &Move, source: *const c_void, target: *mut c_void) {
-        let words = description.words();
+    pub unsafe fn run(&self, site: i64, words: &[i64], source: *const c_void, target: *mut c_void) {
         // SAFETY: there are so many words, the state lives as long as this, and the caller vouches for the arrays.
         unsafe { move_data(self.address(), site, words.as_ptr(), words.len() as i64, source, target) };
     }

@@ -11,6 +11,7 @@
 
 mod bounds;
 mod copies;
+mod library;
 mod parts;
 mod run;
 mod words;
@@ -22,14 +23,17 @@ use sdfg::analysis::{ScopeTree, is_leaf};
 use sdfg::dtype::ScalarType;
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{
-    Blocks, ContainerId, ContainerKind, Distribution, EdgeId, Flow, Layout, Map, NodeId, NodeKind, Schedule,
-    ScheduleKind, Sdfg, StateId,
+    Container, ContainerId, ContainerKind, Distribution, EdgeId, Flow, Layout, Map, NodeId, NodeKind,
+    Schedule, ScheduleKind, Sdfg, StateId,
 };
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::{EvalError, Expr, Symbol};
+use sdfg::validate::{Rejected, Validated, validate};
 use thiserror::Error;
 
 use bounds::Bounds;
+pub(crate) use library::bound_parameters;
+pub use library::{LibraryError, RankLibrary};
 pub use run::RankError;
 
 /// Symbol with the address of the context of communication.
@@ -57,8 +61,8 @@ pub struct RankProgram {
     pub program: Sdfg,
     /// Names of the functions that move data, in order, with whether they combine.
     pub moves: Vec<(String, bool)>,
-    /// The distribution of each argument that is cut, with its global extents.
-    arguments: BTreeMap<String, (Blocks, Vec<Expr>)>,
+    /// Each argument that is cut, as the distributed program has it: with its whole extents.
+    arguments: BTreeMap<String, Container>,
     /// Grids of processes with the symbols of their coordinates.
     grids: Vec<Grid>,
     /// Symbols of the boxes that ranks hold, with their values.
@@ -80,6 +84,20 @@ impl RankProgram {
     pub fn ranks(&self) -> u32 {
         let processes = |grid: &Grid| grid.extents.iter().fold(1_i64, |n, extent| n.saturating_mul(*extent));
         u32::try_from(self.grids.iter().map(processes).max().unwrap_or(1)).unwrap_or(u32::MAX)
+    }
+
+    /// The program, validated.
+    ///
+    /// # Errors
+    /// [`Rejected`] would be a defect of [`localise`].
+    pub fn validated(&self) -> Result<Validated, Rejected> {
+        validate(self.program.clone())
+    }
+
+    /// The symbols of a rank: of each grid the coordinates and whether the rank has a process of it, then those of the boxes.
+    fn rank_symbols(&self) -> impl Iterator<Item = &Symbol> {
+        let of_grids = self.grids.iter().flat_map(|grid| grid.coordinates.iter().chain([&grid.is_on]));
+        of_grids.chain(self.held.iter().map(|(symbol, _)| symbol))
     }
 
     /// Values of the symbols of a rank, for the values of the program's symbols.
@@ -104,6 +122,13 @@ impl RankProgram {
         }
         Ok(values)
     }
+}
+
+/// Whether a program is distributed: it has containers that are cut, or maps over ranks.
+pub fn is_distributed(program: &Sdfg) -> bool {
+    let is_over_ranks = |(_, node): (NodeId, &sdfg::ir::Node)| node.kind.is_map_over_ranks();
+    program.containers().any(|(_, container)| container.distribution != Distribution::Replicated)
+        || program.states().any(|(_, state)| state.nodes().any(is_over_ranks))
 }
 
 /// Makes the program of a rank from a distributed program.
@@ -145,7 +170,7 @@ struct Localising {
     boxes: BTreeMap<ContainerId, Vec<Bounds>>,
     held: Vec<(Symbol, Expr)>,
     moves: BTreeSet<(String, bool)>,
-    arguments: BTreeMap<String, (Blocks, Vec<Expr>)>,
+    arguments: BTreeMap<String, Container>,
     /// Containers that are cut and that nothing but copies writes.
     only_copied: BTreeSet<ContainerId>,
     /// Number of moves so far, which names them.
@@ -190,7 +215,7 @@ impl Localising {
                 boxes.push(bounds);
             }
             if container.is_argument() {
-                made.arguments.insert(name.clone(), (blocks.clone(), container.shape().to_vec()));
+                made.arguments.insert(name.clone(), container.clone());
             }
             made.boxes.insert(id, boxes);
         }

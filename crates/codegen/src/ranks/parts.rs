@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use sdfg::ir::Blocks;
+use sdfg::ir::{Container, Distribution};
+use sdfg::subset::{Range as Positions, Subset};
 use sdfg::symbolic::{EvalError, Expr, Symbol};
 use sdfg::tensor::Tensor;
 
-use super::RankProgram;
-use super::bounds::{Bounds, constant_grid, start};
-use crate::mpi::{Combination, Dimension, Elements, Flags, Move, Side};
+use super::bounds::{Bounds, constant_grid};
+use super::words::{End, Moved};
+use super::{LocaliseError, RankProgram};
+use crate::mpi::{Combination, Flags};
 
 /// The elements of an argument on a rank.
 pub(super) struct Part {
@@ -26,46 +28,66 @@ impl RankProgram {
         argument: &str,
         symbols: &BTreeMap<Symbol, i64>,
     ) -> Result<Option<Part>, EvalError> {
-        let Some((blocks, shape)) = self.arguments.get(argument) else { return Ok(None) };
+        let Some(container) = self.arguments.get(argument) else { return Ok(None) };
         let value = |expr: &Expr| expr.eval(&|name| symbols.get(name).copied());
-        let extents = constant_grid(blocks).unwrap_or_default();
-        let Some(grid) = self.grids.iter().find(|grid| grid.extents == extents) else { return Ok(None) };
-        let is_on = symbols.get(&grid.is_on) == Some(&1);
         let mut part = Part { shape: Vec::new(), held: Vec::new() };
-        for (extent, cut) in shape.iter().zip(&blocks.cuts) {
-            let bounds = Bounds::of(cut.as_ref(), extent, grid);
-            let (low, high) = (value(&bounds.low)?, value(&bounds.high)?);
-            let is_empty = cut.is_some() && (!is_on || value(&bounds.first)? >= value(&bounds.end)?);
-            part.held.push(if is_empty { low..low } else { low..high.max(low) });
+        for ((bounds, is_cut), extent) in self.bounds(container).into_iter().zip(container.shape()) {
+            let low = value(&bounds.low)?;
+            // The extent in memory is none where the part is empty, and on ranks without a process of the grid.
+            let length = value(if is_cut { &bounds.extent } else { extent })?;
+            part.held.push(low..low + length.max(0));
             part.shape.push(value(extent)?);
         }
         Ok(Some(part))
     }
 
-    /// The move that gives every rank the whole of an argument, which is like this tensor; `None` if every rank has it.
-    pub(super) fn gathering(
-        &self,
-        argument: &str,
-        like: &Tensor,
-        symbols: &BTreeMap<Symbol, i64>,
-    ) -> Result<Option<Move>, EvalError> {
-        let Some((blocks, shape)) = self.arguments.get(argument) else { return Ok(None) };
-        let value = |expr: &Expr| expr.eval(&|name| symbols.get(name).copied());
-        let grid = constant_grid(blocks).unwrap_or_default();
-        let (mut starts, mut halos) = (Vec::new(), Vec::new());
-        for (extent, cut) in shape.iter().zip(&blocks.cuts) {
-            let Some(cut) = cut else {
-                starts.push(vec![0, value(extent)?]);
-                halos.push([0, 0]);
-                continue;
-            };
-            let count = grid.get(cut.along).copied().unwrap_or(1);
-            let of = |k: i64| value(&start(&cut.parts, extent, &Expr::int(k), count));
-            starts.push((0..=count).map(of).collect::<Result<_, _>>()?);
-            halos.push([value(&cut.halo[0])?, value(&cut.halo[1])?]);
-        }
-        Ok(Some(whole(blocks, &grid, &starts, &halos, like)))
+    /// Bounds of an argument that is cut, dimension by dimension, with whether the dimension is cut.
+    pub(super) fn bounds(&self, container: &Container) -> Vec<(Bounds, bool)> {
+        let Some(blocks) = container.distribution.blocks() else { return Vec::new() };
+        let extents = constant_grid(blocks).unwrap_or_default();
+        let Some(grid) = self.grids.iter().find(|grid| grid.extents == extents) else { return Vec::new() };
+        let cuts = container.shape().iter().zip(&blocks.cuts);
+        cuts.map(|(extent, cut)| (Bounds::of(cut.as_ref(), extent, grid), cut.is_some())).collect()
     }
+
+    /// The words of a move of a whole argument; `None` if every rank has it.
+    pub(super) fn moving(&self, argument: &str, whole: Whole) -> Result<Option<Vec<Expr>>, LocaliseError> {
+        let Some(parts) = self.arguments.get(argument) else { return Ok(None) };
+        let whole_container = Container { distribution: Distribution::Replicated, ..parts.clone() };
+        let subset =
+            Subset(parts.shape().iter().map(|extent| Positions::new(Expr::zero(), extent.clone())).collect());
+        let (source, target) = match whole {
+            Whole::Refresh => (parts, parts),
+            Whole::Scatter => (&whole_container, parts),
+            Whole::Gather | Whole::GatherEverywhere => (parts, &whole_container),
+        };
+        let flags = Flags {
+            is_in_place: whole == Whole::Refresh,
+            is_target_everywhere: whole == Whole::GatherEverywhere,
+            ..Flags::default()
+        };
+        let moved = Moved {
+            source: End { container: source, subset: &subset },
+            target: End { container: target, subset: &subset },
+            combined: Vec::new(),
+            combination: Combination::Assign,
+            flags,
+        };
+        moved.words().map(Some)
+    }
+}
+
+/// A move of an argument as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Whole {
+    /// The owners' elements to all copies of them.
+    Refresh,
+    /// From rank 0, which has all elements, to the parts.
+    Scatter,
+    /// From the parts to rank 0.
+    Gather,
+    /// From the parts to an array on every rank.
+    GatherEverywhere,
 }
 
 impl Part {
@@ -108,36 +130,5 @@ impl Part {
             }
         }
         Tensor::from_bytes(element, self.extents(), bytes).ok()
-    }
-}
-
-/// The move that gives every rank the whole of an argument, with the starts of the parts of each dimension.
-fn whole(blocks: &Blocks, grid: &[i64], starts: &[Vec<i64>], halos: &[[i64; 2]], like: &Tensor) -> Move {
-    let shape = like.shape();
-    let elements = |moved: usize| Elements { begin: 0, step: 1, moved: Some(moved) };
-    let dimension = |(d, extent): (usize, &i64)| Dimension {
-        extent: *extent,
-        cut: blocks.cuts[d].as_ref().map(|cut| cut.along),
-        starts: starts[d].clone(),
-        before: halos[d][0],
-        after: halos[d][1],
-        elements: elements(d),
-    };
-    let everywhere = |(d, extent): (usize, &i64)| Dimension {
-        extent: *extent,
-        cut: None,
-        starts: vec![0, *extent],
-        before: 0,
-        after: 0,
-        elements: elements(d),
-    };
-    Move {
-        scalar: like.element().lane(),
-        lanes: i64::from(like.element().lanes()),
-        combination: Combination::Assign,
-        flags: Flags { is_target_everywhere: true, ..Flags::default() },
-        extents: shape.to_vec(),
-        source: Side { grid: grid.to_vec(), dimensions: shape.iter().enumerate().map(dimension).collect() },
-        target: Side { grid: Vec::new(), dimensions: shape.iter().enumerate().map(everywhere).collect() },
     }
 }

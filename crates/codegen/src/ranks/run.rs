@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use sdfg::interpret::Arguments;
-use sdfg::symbolic::{EvalError, Symbol};
+use sdfg::symbolic::{EvalError, Expr, Symbol};
 use thiserror::Error;
 
-use super::{CONTEXT, RankProgram};
+use super::parts::Whole;
+use super::{CONTEXT, LocaliseError, RankProgram};
 use crate::interface::ArgumentKind;
 use crate::load::{CallError, Library};
 use crate::mpi::Hooks;
@@ -22,6 +23,9 @@ pub enum RankError {
     /// A position or extent has no value.
     #[error("the parts of the arguments cannot be computed: {0}")]
     Value(#[from] EvalError),
+    /// The parts of an argument cannot be brought together.
+    #[error(transparent)]
+    Unsupported(#[from] LocaliseError),
     /// A tensor has another shape than the argument.
     #[error("`{name}` is passed with another shape, so it has no parts")]
     Shape {
@@ -104,7 +108,7 @@ impl RankProgram {
     /// `local` comes from [`local`](RankProgram::local) for the rank of the hooks, and `whole` is what it was made of.
     ///
     /// # Errors
-    /// [`RankError::Value`] if a position has no value.
+    /// [`RankError::Value`] if a position has no value, and [`RankError::Unsupported`].
     pub unsafe fn gather(
         &self,
         hooks: &Hooks<'_>,
@@ -116,11 +120,13 @@ impl RankProgram {
         for (site, (name, like)) in (RESULTS..).zip(whole.tensors()) {
             let Some(own) = local.get(name) else { continue };
             let mut found = own.clone();
-            if let Some(moved) = self.gathering(name, like, &symbols)? {
+            if let Some(words) = self.moving(name, Whole::GatherEverywhere)? {
+                let value = |word: &Expr| word.eval(&|name| symbols.get(name).copied());
+                let words = words.iter().map(value).collect::<Result<Vec<_>, _>>()?;
                 found = like.clone();
                 let (source, target) = (own.bytes().as_ptr(), found.bytes_mut().as_mut_ptr());
                 // SAFETY: the tensors have the elements of the part of this rank, and of the whole argument.
-                unsafe { hooks.run(site, &moved, source.cast(), target.cast()) };
+                unsafe { hooks.run(site, &words, source.cast(), target.cast()) };
             }
             results.set(name, found);
         }

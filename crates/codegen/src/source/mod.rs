@@ -17,6 +17,7 @@ mod expression;
 mod float;
 mod function;
 mod index;
+mod integers;
 mod kernel;
 mod loops;
 mod memory;
@@ -41,6 +42,7 @@ use crate::plan::Plan;
 pub use build::{BuildError, CCompiler};
 pub use cuda::cuda_flags;
 pub use error::SourceError;
+pub(crate) use integers::{IntegerFunction, integer_functions};
 use program::Program;
 
 /// Choices of one source file.

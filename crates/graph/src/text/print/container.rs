@@ -1,9 +1,13 @@
 //! Printer of declarations: symbols and containers.
 
+use std::fmt;
+
 use super::super::names::written;
 use super::super::values::print_value;
 use super::{Printer, list};
-use crate::ir::{Container, ContainerKind, Cut, Distribution, Layout, Lifetime, Parts, Sdfg, Storage};
+use crate::ir::{
+    Blocks, Container, ContainerKind, Cut, Distribution, Layout, Lifetime, Parts, Sdfg, Storage,
+};
 use crate::path::Target;
 
 impl Printer {
@@ -84,13 +88,18 @@ fn push_properties(text: &mut String, container: &Container) {
     match &container.distribution {
         Distribution::Replicated => {}
         Distribution::Local => text.push_str(" distribution(local)"),
-        Distribution::Blocks(blocks) if blocks.is_plain() => {
-            text.push_str(&format!(" distribution(block({}))", list(&blocks.grid)));
+        Distribution::Blocks(blocks) => text.push_str(&format!(" distribution({blocks})")),
+    }
+}
+
+/// As the text form writes a distribution: `grid(2, 3)[balanced(0) halo(1, 1), whole]`.
+impl fmt::Display for Blocks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let grid = list(&self.grid);
+        if self.is_plain() {
+            return write!(f, "block({grid})");
         }
-        Distribution::Blocks(blocks) => {
-            let (grid, cuts) = (list(&blocks.grid), list(blocks.cuts.iter().map(cut)));
-            text.push_str(&format!(" distribution(grid({grid})[{cuts}])"));
-        }
+        write!(f, "grid({grid})[{}]", list(self.cuts.iter().map(cut)))
     }
 }
 

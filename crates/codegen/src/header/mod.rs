@@ -2,6 +2,8 @@
 //!
 //! The text depends only on the [`Interface`]. The same header serves the static and the shared library.
 
+mod ranks;
+
 use std::fmt::Write;
 
 use sdfg::dtype::ScalarType;
@@ -36,6 +38,8 @@ pub fn c_header(interface: &Interface) -> String {
     }
     text.push_str("#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
     status_codes(&mut text, name);
+    let ranks = interface.ranks();
+    let (communicator, collective) = ranks.map_or(("", ""), |_| (ranks::COMMUNICATOR, ranks::COLLECTIVE));
     let _ = write!(
         text,
         "/* One instance of the program: its scratch memory and its last error. A handle runs one call at a time;\n \
@@ -45,8 +49,8 @@ pub fn c_header(interface: &Interface) -> String {
          typedef struct {name}_config {{\n\
          \x20   size_t size;         /* sizeof({name}_config) */\n\
          \x20   int32_t num_threads; /* threads of parallel regions; 0: the default */\n\
-         }} {name}_config;\n\n\
-         /* Makes an instance; `config` may be NULL. `*handle` is set to NULL on failure. */\n\
+         {communicator}}} {name}_config;\n\n\
+         /* Makes an instance; `config` may be NULL. `*handle` is set to NULL on failure. {collective}*/\n\
          int32_t {name}_create(const {name}_config *config, {name}_t **handle);\n\n\
          /* Why the last call on `handle` failed; an empty text if it did not. Owned by the handle. */\n\
          const char *{name}_error(const {name}_t *handle);\n\n\
@@ -54,13 +58,18 @@ pub fn c_header(interface: &Interface) -> String {
          void {name}_destroy({name}_t *handle);\n\n"
     );
     callbacks(&mut text, interface);
+    if let Some(ranks) = ranks {
+        text.push_str(&ranks::parts(interface, ranks));
+    }
     text.push_str("/* Runs the program. Arrays are dense and row-major unless strides are stated, which count elements; they need\n \
                    * no alignment beyond that of their elements, must not be NULL unless they are empty, and must not overlap\n \
                    * if one of them is written (such calls are refused, unless the library was made for them with --may-overlap). Unless it was made with\n \
                    * --checked, indices are not checked: one outside of its array is undefined behaviour, as in C\n \
                    * (`sdfg interpret` finds it).\n *\n");
     for argument in interface.arguments() {
-        let _ = writeln!(text, " * {}", describe(argument));
+        let part = ranks.and_then(|ranks| ranks.parts.get(&argument.name));
+        let part = part.map_or(String::new(), |distribution| format!("; the rank's part of {distribution}"));
+        let _ = writeln!(text, " * {}{part}", describe(argument));
     }
     for callback in interface.callbacks() {
         let _ = writeln!(text, " * {}: called by the program, see above", parameter_name(&callback.name));
@@ -72,10 +81,11 @@ pub fn c_header(interface: &Interface) -> String {
     let parameters: Vec<String> = interface.arguments().iter().map(parameter).chain(functions).collect();
     let profile = if interface.has_profile() { profile(name) } else { String::new() };
     let with_handle = [format!("{name}_t *handle")].into_iter().chain(parameters.iter().cloned());
+    let whole = if ranks.is_some() { ranks::run_whole(name, &parameters) } else { String::new() };
     let one_shot = if parameters.is_empty() { "void".to_owned() } else { parameters.join(",\n    ") };
     let _ = write!(
         text,
-        " */\nint32_t {name}_run(\n    {});\n\n\
+        " */\nint32_t {name}_run(\n    {});\n\n{whole}\
          /* The same with an instance of its own, for a single call. */\n\
          int32_t {name}(\n    {one_shot});\n\n{profile}{}\
          #ifdef __cplusplus\n}}\n#endif\n\n#endif /* {guard} */\n",

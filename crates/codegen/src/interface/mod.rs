@@ -3,6 +3,9 @@
 //! The module is independent of the IR and of the back ends. The header, the emitter of entry points and the
 //! caller must agree on the interface, and a library on disk is opened with the interface alone.
 
+mod keywords;
+mod ranks;
+
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -12,6 +15,8 @@ use sdfg::ir::structure::CallerStructure;
 use sdfg::symbolic::{Expr, Symbol};
 
 use crate::reserved::is_reserved;
+pub(crate) use keywords::is_c_identifier;
+pub use ranks::{RankEntry, Ranks};
 
 /// Whether a program reads an argument, writes it, or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -232,11 +237,13 @@ pub enum Status {
     Stopped,
     /// A device or its driver failed.
     Device,
+    /// MPI or the library of communication failed.
+    Communication,
 }
 
 impl Status {
     /// Every status, in the order of its code.
-    pub const ALL: [Status; 8] = [
+    pub const ALL: [Status; 9] = [
         Status::Success,
         Status::InvalidConfiguration,
         Status::OutOfMemory,
@@ -245,6 +252,7 @@ impl Status {
         Status::UnsupportedProcessor,
         Status::Stopped,
         Status::Device,
+        Status::Communication,
     ];
 
     /// The number in C.
@@ -258,6 +266,7 @@ impl Status {
             Status::UnsupportedProcessor => 5,
             Status::Stopped => 6,
             Status::Device => 7,
+            Status::Communication => 8,
         }
     }
 
@@ -277,6 +286,7 @@ impl Status {
             Status::UnsupportedProcessor => "UNSUPPORTED_PROCESSOR",
             Status::Stopped => "STOPPED",
             Status::Device => "DEVICE",
+            Status::Communication => "COMMUNICATION",
         }
     }
 
@@ -293,6 +303,7 @@ impl Status {
             }
             Status::Stopped => "a callback ended the run",
             Status::Device => "a device or its driver failed",
+            Status::Communication => "communication between ranks failed",
         }
     }
 }
@@ -305,6 +316,7 @@ pub struct Interface {
     callbacks: Vec<Callback>,
     has_profile: bool,
     structures: Vec<CallerStructure>,
+    ranks: Option<Ranks>,
 }
 
 /// Why a list of arguments is no interface.
@@ -365,7 +377,9 @@ impl Interface {
         if !is_c_identifier(name) || !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
             return Err(InterfaceError::Name { name: name.to_owned() });
         }
-        let exported = EntryPoint::ALL.iter().map(|entry| format!("{name}{}", entry.suffix()));
+        let suffixes =
+            EntryPoint::ALL.map(EntryPoint::suffix).into_iter().chain(RankEntry::ALL.map(RankEntry::suffix));
+        let exported = suffixes.map(|suffix| format!("{name}{suffix}"));
         if let Some(symbol) = exported.into_iter().find(|symbol| is_reserved(symbol)) {
             return Err(InterfaceError::Reserved { name: name.to_owned(), symbol });
         }
@@ -404,7 +418,7 @@ impl Interface {
             }
         }
         let (name, callbacks, structures) = (name.to_owned(), Vec::new(), Vec::new());
-        Ok(Interface { name, arguments, callbacks, has_profile: false, structures })
+        Ok(Interface { name, arguments, callbacks, has_profile: false, structures, ranks: None })
     }
 
     /// The same of a program that calls functions of its caller, which are passed after the arguments.
@@ -432,6 +446,17 @@ impl Interface {
     #[must_use]
     pub fn with_structures(self, structures: Vec<CallerStructure>) -> Self {
         Interface { structures, ..self }
+    }
+
+    /// The same of a program that runs on the ranks of MPI.
+    #[must_use]
+    pub fn with_ranks(self, ranks: Ranks) -> Self {
+        Interface { ranks: Some(ranks), ..self }
+    }
+
+    /// What callers know of a program that runs on the ranks of MPI.
+    pub fn ranks(&self) -> Option<&Ranks> {
+        self.ranks.as_ref()
     }
 
     /// Structures that C callers may pass in the place of their members.
@@ -544,115 +569,3 @@ impl ProfileFormat {
         }
     }
 }
-
-/// Whether `name` is an identifier that is no keyword of C or C++.
-pub(crate) fn is_c_identifier(name: &str) -> bool {
-    let mut characters = name.chars();
-    characters.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
-        && characters.all(|c| c.is_ascii_alphanumeric() || c == '_')
-        && !C_KEYWORDS.contains(&name)
-}
-
-/// Keywords of C17 and C++20, and the names that the generated header uses itself.
-const C_KEYWORDS: [&str; 100] = [
-    "alignas",
-    "alignof",
-    "and",
-    "and_eq",
-    "asm",
-    "auto",
-    "bitand",
-    "bitor",
-    "bool",
-    "break",
-    "case",
-    "catch",
-    "char",
-    "char16_t",
-    "char32_t",
-    "char8_t",
-    "class",
-    "co_await",
-    "co_return",
-    "co_yield",
-    "compl",
-    "concept",
-    "const",
-    "const_cast",
-    "consteval",
-    "constexpr",
-    "constinit",
-    "continue",
-    "decltype",
-    "default",
-    "delete",
-    "do",
-    "double",
-    "dynamic_cast",
-    "else",
-    "enum",
-    "explicit",
-    "export",
-    "extern",
-    "false",
-    "float",
-    "for",
-    "friend",
-    "goto",
-    "handle",
-    "if",
-    "inline",
-    "int",
-    "long",
-    "main",
-    "mutable",
-    "namespace",
-    "new",
-    "noexcept",
-    "not",
-    "not_eq",
-    "nullptr",
-    "operator",
-    "or",
-    "or_eq",
-    "private",
-    "protected",
-    "public",
-    "register",
-    "reinterpret_cast",
-    "requires",
-    "restrict",
-    "return",
-    "short",
-    "signed",
-    "sizeof",
-    "static",
-    "static_assert",
-    "static_cast",
-    "struct",
-    "switch",
-    "template",
-    "this",
-    "thread_local",
-    "throw",
-    "true",
-    "try",
-    "typedef",
-    "typeid",
-    "typename",
-    "typeof",
-    "union",
-    "unsigned",
-    "using",
-    "virtual",
-    "void",
-    "volatile",
-    "wchar_t",
-    "while",
-    "xor",
-    "xor_eq",
-    "config",
-    "std",
-    "NULL",
-    "complex",
-];
