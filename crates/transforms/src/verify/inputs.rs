@@ -34,9 +34,9 @@ const STEPS: u64 = 4_000_000;
 /// The most steps for the recipe with the smallest sizes that needed more, if no other one fits: sizes may be constants.
 const LAST_STEPS: u64 = 40_000_000;
 /// The largest size that a growth leads to.
-const LARGEST: i64 = 600;
+pub(super) const LARGEST: i64 = 600;
 /// DaCe's Fortran front end passes a variable that sizes arrays twice: as a scalar, and as a symbol with this prefix.
-const OF_FORTRAN: &str = "sym_";
+pub(super) const OF_FORTRAN: &str = "sym_";
 /// The most drafts that are refined.
 const REFINED: usize = 4;
 /// The most elements of one argument.
@@ -104,7 +104,7 @@ pub(super) struct Recipe {
     sizes: Sizes,
     indices: Indices,
     symbols: Option<i64>,
-    scalars: Option<i64>,
+    pub(super) scalars: Option<i64>,
     fill: Option<f64>,
 }
 
@@ -223,9 +223,9 @@ impl<'a> Signature<'a> {
         Signature { sdfg, sizes, fixed }
     }
 
-    /// The arguments of a recipe; `None` if a shape has no value or too many elements, or if elements share memory.
-    pub(super) fn arguments(&self, draft: &Draft) -> Option<Arguments> {
-        let Draft { recipe, grown, numbers, indices } = draft;
+    /// The values of all symbols.
+    pub(super) fn symbols(&self, draft: &Draft) -> BTreeMap<Symbol, i64> {
+        let Draft { recipe, grown, numbers, .. } = draft;
         let (mut values, mut next) = (BTreeMap::new(), 0);
         let smallest = recipe.smallest();
         for (symbol, _) in self.sdfg.symbols() {
@@ -247,6 +247,14 @@ impl<'a> Signature<'a> {
             values.insert(symbol.clone(), value);
         }
         self.pack(&mut values);
+        values
+    }
+
+    /// The arguments of a recipe; `None` if a shape has no value or too many elements, or if elements share memory.
+    pub(super) fn arguments(&self, draft: &Draft) -> Option<Arguments> {
+        let Draft { recipe, numbers, indices, .. } = draft;
+        let smallest = recipe.smallest();
+        let values = self.symbols(draft);
         let mut arguments = Arguments::new();
         for (symbol, value) in &values {
             arguments.set_symbol(symbol.as_str(), *value);
@@ -311,30 +319,6 @@ impl<'a> Signature<'a> {
                 stride = stride.saturating_mul(extent.max(1));
             }
         }
-    }
-
-    /// Larger sizes for an access beyond the end of a container: the symbol that is its extent at least doubles, or every
-    /// size, if the extent is made of other things. Nothing, if the access is before the begin.
-    pub(super) fn grow(&self, kind: &TrapKind, draft: &mut Draft) -> bool {
-        let TrapKind::OutOfBounds { container, index, shape } = kind else { return false };
-        let is_beyond =
-            |at: &usize| index.get(*at).zip(shape.get(*at)).is_some_and(|(index, extent)| index >= extent);
-        let Some(at) = (0..index.len()).find(is_beyond) else { return false };
-        let declared = self.sdfg.find_container(container).map(|id| self.sdfg.container(id));
-        let extent = declared.and_then(|found| found.shape().get(at));
-        let symbols = match extent.map(Expr::as_symbol) {
-            Some(Some(symbol)) if self.sizes.contains(symbol) => vec![symbol.clone()],
-            Some(_) if extent.is_some_and(|extent| extent.as_int().is_some()) => return false,
-            Some(_) | None => self.sizes.iter().cloned().collect(),
-        };
-        let mut has_grown = false;
-        for symbol in symbols.into_iter().filter(|symbol| !self.fixed.contains_key(symbol)) {
-            let before = draft.grown.get(&symbol).copied().unwrap_or(draft.recipe.smallest());
-            let size = (index[at] + 1).min(4 * before).max(2 * before);
-            has_grown |= size <= LARGEST;
-            draft.grown.insert(symbol, size.min(LARGEST));
-        }
-        has_grown
     }
 }
 

@@ -3,6 +3,7 @@
 //! ```text
 //! inputs      search for inputs on which a program runs to its end
 //! refinement  changes of single values of inputs that trap
+//! repair      extents and lower bounds that the access of a trap needs
 //! origins     values that a trap comes from, which change first
 //! compare     results of two runs, within the soundness of a rewrite
 //! reduce      the smallest program that a rewrite makes wrong
@@ -13,6 +14,7 @@ mod inputs;
 mod origins;
 mod reduce;
 mod refinement;
+mod repair;
 #[cfg(test)]
 mod tests;
 

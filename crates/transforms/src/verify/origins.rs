@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use sdfg::interpret::{Trap, TrapKind};
 use sdfg::ir::{BlockKind, EdgeId, NodeKind, Sdfg, State};
 use sdfg::path::Target;
-use sdfg::symbolic::Symbol;
+use sdfg::subset::Subset;
+use sdfg::symbolic::{Expr, Symbol};
 use sdfg::syntax::Expression;
 
 /// The names that values of each name come from.
@@ -85,6 +86,21 @@ impl Origins {
         }
     }
 
+    /// The name that a name gets its value from, from one assignment or nested SDFG to the next, as far as one that `is_source`.
+    /// `None` if there are several on the way.
+    pub(super) fn source(&self, name: &str, is_source: &dyn Fn(&str) -> bool) -> Option<String> {
+        let mut name = name;
+        let mut visited = BTreeSet::new();
+        while !is_source(name) {
+            if !visited.insert(name) {
+                return None;
+            }
+            let mut from = self.0.get(name)?.iter();
+            name = from.next().filter(|_| from.next().is_none())?;
+        }
+        Some(name.to_owned())
+    }
+
     /// The distance of each name from those that a trap is about: 0 for these, 1 for what they come from, and so on.
     pub(super) fn distances(&self, sdfg: &Sdfg, trap: &Trap) -> BTreeMap<String, usize> {
         let mut distances = BTreeMap::new();
@@ -143,6 +159,26 @@ pub(super) fn constant_ends(sdfg: &Sdfg, trap: &Trap) -> BTreeSet<i64> {
     let accesses = edges.iter().flat_map(|(state, edge)| state.edge(*edge).memlet.accesses());
     let ranges = accesses.flat_map(|access| &access.subset().0);
     ranges.filter_map(|range| range.end.as_int()).collect()
+}
+
+/// A container where an access to it trapped.
+pub(super) struct Place<'s> {
+    /// Its extents there.
+    pub(super) shape: &'s [Expr],
+    /// The subsets of it in the memlets of the element that trapped.
+    pub(super) subsets: Vec<&'s Subset>,
+}
+
+impl<'s> Place<'s> {
+    /// `None` if the place is not known.
+    pub(super) fn of(sdfg: &'s Sdfg, trap: &Trap, container: &str) -> Option<Self> {
+        let (inner, target) = trapped(sdfg, trap)?;
+        let id = inner.find_container(container)?;
+        let edges = edges_at(inner, &target);
+        let accesses = edges.iter().flat_map(|(state, edge)| state.edge(*edge).memlet.accesses());
+        let subsets = accesses.filter(|access| access.container == id).map(|access| access.subset());
+        Some(Place { shape: inner.container(id).shape(), subsets: subsets.collect() })
+    }
 }
 
 /// The element of a trap, with its SDFG.

@@ -7,11 +7,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::interpret::{Interpreter, Options, RunError, Trap, TrapKind};
+use sdfg::path::ElementPath;
 
 use super::inputs::{
     Draft, Fitting, INDICES, NUMBERS, Signature, depends_on_inputs, holds_integers, is_scalar,
 };
 use super::origins::{Origins, constant_ends};
+use super::repair::repair;
 
 /// The most runs of the interpreter.
 const RUNS: usize = 4000;
@@ -20,8 +22,10 @@ const WORK: u64 = 200_000_000;
 
 /// The most sizes that have grown and are tried for other symbols.
 const GROWN: usize = 6;
-/// Growths of sizes after one change.
-const GROWTHS: usize = 5;
+/// Repairs and growths after one change.
+const REPAIRS: usize = 8;
+/// Those of a draft that nothing else changes.
+const REPAIRS_ALONE: usize = 200;
 
 /// A value that a refinement changes.
 #[derive(Clone)]
@@ -88,58 +92,119 @@ pub(super) fn refine(
 ) -> Result<Fitting, Box<Trap>> {
     let variables = variables(signature);
     let origins = Origins::of(signature.sdfg);
-    // Places of traps after the same number of blocks.
-    let mut seen = BTreeSet::from([trap.path.clone()]);
-    let (mut best, mut furthest, mut runs, mut work) = (draft, trap, 0, 0_u64);
+    let seen = BTreeSet::from([trap.path.clone()]);
+    let mut search = Search {
+        signature,
+        origins: &origins,
+        interpreter,
+        options,
+        best: draft,
+        furthest: trap,
+        seen,
+        runs: 0,
+        work: 0,
+    };
     'search: loop {
-        let ends = constant_ends(signature.sdfg, &furthest);
-        for variable in by_distance(&variables, &origins.distances(signature.sdfg, &furthest)) {
-            for mut draft in changes(&best, variable, &ends) {
-                // A size that the change makes too small grows again.
-                for _ in 0..=GROWTHS {
-                    if runs == RUNS || work > WORK {
-                        return Err(furthest);
-                    }
-                    let Some(before) = signature.arguments(&draft) else { break };
-                    let elements = before.tensors().map(|(_, tensor)| tensor.len() as u64);
-                    work += elements.sum::<u64>();
-                    runs += 1;
-                    let mut after = before.clone();
-                    let trap = match interpreter.run(&mut after, options) {
-                        Ok(report) => return Ok(Fitting { before, after, steps: report.steps }),
-                        Err(RunError::Trap(trap)) => trap,
-                        Err(RunError::Arguments(_)) => break,
-                    };
-                    work += trap.progress.steps;
-                    // A loop that a wrong bound makes long is no progress.
-                    if matches!(trap.kind, TrapKind::StepLimit { .. }) {
-                        break;
-                    }
-                    // Larger sizes take more steps to the same place.
-                    let is_further = if draft.grown == best.grown {
-                        trap.progress > furthest.progress
-                    } else {
-                        trap.progress.blocks > furthest.progress.blocks
-                    };
-                    // Several accesses of a block need larger sizes, one after the other.
-                    let is_beside = trap.progress.blocks == furthest.progress.blocks
-                        && !seen.contains(&trap.path)
-                        && depends_on_inputs(&trap.kind);
-                    if is_further || is_beside {
-                        if trap.progress.blocks > furthest.progress.blocks {
-                            seen.clear();
-                        }
-                        seen.insert(trap.path.clone());
-                        (best, furthest) = (draft, trap);
-                        continue 'search;
-                    }
-                    if !signature.grow(&trap.kind, &mut draft) {
-                        break;
-                    }
+        let mut repaired = search.best.clone();
+        if repair(signature, &origins, &search.furthest, false, &mut repaired) {
+            match search.attempt(repaired, REPAIRS_ALONE) {
+                Attempt::Fits(found) => return Ok(found),
+                Attempt::Further => continue 'search,
+                Attempt::Spent => return Err(search.furthest),
+                Attempt::NoFurther => {}
+            }
+        }
+        let ends = constant_ends(signature.sdfg, &search.furthest);
+        for variable in by_distance(&variables, &origins.distances(signature.sdfg, &search.furthest)) {
+            for draft in changes(&search.best, variable, &ends) {
+                match search.attempt(draft, REPAIRS) {
+                    Attempt::Fits(found) => return Ok(found),
+                    Attempt::Further => continue 'search,
+                    Attempt::Spent => return Err(search.furthest),
+                    Attempt::NoFurther => {}
                 }
             }
         }
-        return Err(furthest);
+        return Err(search.furthest);
+    }
+}
+
+/// A search from one draft.
+struct Search<'s, 'o> {
+    signature: &'s Signature<'s>,
+    origins: &'s Origins,
+    interpreter: &'s mut Interpreter,
+    options: &'s Options<'o>,
+    best: Draft,
+    /// The trap of the best draft.
+    furthest: Box<Trap>,
+    /// Places of traps after the same number of blocks.
+    seen: BTreeSet<ElementPath>,
+    runs: usize,
+    work: u64,
+}
+
+/// The result of an attempt with a draft.
+enum Attempt {
+    /// The program runs to its end.
+    Fits(Fitting),
+    /// It comes further, and the draft is the best one now.
+    Further,
+    NoFurther,
+    /// The search has taken as many runs as it may.
+    Spent,
+}
+
+impl Search<'_, '_> {
+    /// Runs a draft, and repairs it so many times after traps that come no further.
+    fn attempt(&mut self, mut draft: Draft, repairs: usize) -> Attempt {
+        let mut last: Option<ElementPath> = None;
+        for _ in 0..=repairs {
+            if self.runs == RUNS || self.work > WORK {
+                return Attempt::Spent;
+            }
+            let Some(before) = self.signature.arguments(&draft) else { return Attempt::NoFurther };
+            let elements = before.tensors().map(|(_, tensor)| tensor.len() as u64);
+            self.work += elements.sum::<u64>();
+            self.runs += 1;
+            let mut after = before.clone();
+            let trap = match self.interpreter.run(&mut after, self.options) {
+                Ok(report) => return Attempt::Fits(Fitting { before, after, steps: report.steps }),
+                Err(RunError::Trap(trap)) => trap,
+                Err(RunError::Arguments(_)) => return Attempt::NoFurther,
+            };
+            self.work += trap.progress.steps;
+            // A loop that a wrong bound makes long is no progress.
+            if matches!(trap.kind, TrapKind::StepLimit { .. }) {
+                return Attempt::NoFurther;
+            }
+            // Larger sizes take more steps to the same place.
+            let is_further = if draft.grown == self.best.grown {
+                trap.progress > self.furthest.progress
+            } else {
+                trap.progress.blocks > self.furthest.progress.blocks
+            };
+            // Several accesses of a block need other values, one after the other.
+            let is_beside = trap.progress.blocks == self.furthest.progress.blocks
+                && !self.seen.contains(&trap.path)
+                && depends_on_inputs(&trap.kind);
+            if is_further || is_beside {
+                if trap.progress.blocks > self.furthest.progress.blocks {
+                    self.seen.clear();
+                }
+                self.seen.insert(trap.path.clone());
+                (self.best, self.furthest) = (draft, trap);
+                return Attempt::Further;
+            }
+            let by_offset = last.as_ref() == Some(&trap.path);
+            last = Some(trap.path.clone());
+            if !repair(self.signature, self.origins, &trap, by_offset, &mut draft)
+                && !self.signature.grow(&trap.kind, &mut draft)
+            {
+                return Attempt::NoFurther;
+            }
+        }
+        Attempt::NoFurther
     }
 }
 

@@ -376,6 +376,34 @@ fn constants_of_the_place_are_tried_as_sizes() {
     assert!(found.before.symbols().any(|symbol| symbol == ("N", 37)));
 }
 
+/// Fortran's arrays, each with a lower bound and an extent of its own: each trap tells the value of one. The bound of `B` comes from a
+/// scalar, and the loop ends at the extent of `B`, so that no larger extent fits.
+#[test]
+fn bounds_follow_from_the_traps() {
+    let names = ["c", "d", "e", "f", "g", "h"];
+    let of_all = |text: &dyn Fn(&str, usize) -> String| -> String {
+        names.iter().enumerate().map(|(at, name)| text(name, at)).collect()
+    };
+    let symbols = of_all(&|name, _| format!("  symbol low_{name}: i64\n  symbol n_{name}: i64\n"));
+    let arrays = of_all(&|name, _| format!("  array {name}: f64[n_{name}]\n"));
+    let states = of_all(&|name, at| {
+        let index = 17 * at as i64 - 40;
+        format!(
+            "  state s_{name} {{\n    access {name}\n    access R\n    {name} -> R: {name}[{index} - low_{name}] -> R[0]\n  }}\n"
+        )
+    });
+    let found = fitting(&format!(
+        "sdfg p {{\n{symbols}  symbol N: i64\n  scalar below: i64\n{arrays}  array B: f64[N]\n  array R: f64[1]\n{states}  \
+         state first {{}}\n  -> all with (low = below)\n  loop all: i = 23; i < N + 23; i = i + 1 {{\n    state s {{\n      \
+         access B\n      access R\n      B -> R: B[i - low] -> R[0]\n    }}\n  }}\n}}\n"
+    ));
+    let symbols: BTreeMap<&str, i64> = found.before.symbols().collect();
+    for (at, name) in names.into_iter().enumerate() {
+        let index = 17 * at as i64 - 40 - symbols[format!("low_{name}").as_str()];
+        assert!((0..symbols[format!("n_{name}").as_str()]).contains(&index), "{name}: {symbols:?}");
+    }
+}
+
 #[test]
 fn the_distance_counts_the_steps_to_the_origin_of_a_value() {
     let program = sdfg::text::parse(

@@ -1,0 +1,126 @@
+//! Repair of inputs after a trap about bounds: the trap tells the index and the extent, so the values that decide them follow.
+//!
+//! A program of Fortran has a symbol for each extent and for each lower bound (`A[i - lower]`). A recipe gives them all the same
+//! value. A repair sets the extent that an index needs, or moves the lower bound, and leaves all other values as they are.
+
+use std::collections::BTreeMap;
+
+use sdfg::interpret::{Trap, TrapKind};
+use sdfg::ir::Container;
+use sdfg::symbolic::{Expr, Symbol};
+
+use super::inputs::{Draft, LARGEST, OF_FORTRAN, Signature, holds_integers, is_scalar};
+use super::origins::{Origins, Place};
+
+/// Changes extents and lower bounds so that the access of a trap fits; nothing, and `false`, if none of them decides it. With
+/// `by_offset`, lower bounds change rather than extents: the end of a loop may be the extent, and an index that grows with it stays
+/// outside.
+pub(super) fn repair(
+    signature: &Signature<'_>,
+    origins: &Origins,
+    trap: &Trap,
+    by_offset: bool,
+    draft: &mut Draft,
+) -> bool {
+    let TrapKind::OutOfBounds { container, index, shape } = &trap.kind else { return false };
+    let Some(place) = Place::of(signature.sdfg, trap, container) else { return false };
+    let values = signature.symbols(draft);
+    let before = draft.clone();
+    let value = |name: &str| signature.number(&before, &values, name);
+    let mut is_repaired = false;
+    for (at, (index, extent)) in index.iter().zip(shape).enumerate() {
+        if (0..*extent).contains(index) {
+            continue;
+        }
+        let size = place.shape.get(at).and_then(Expr::as_symbol);
+        let size = size.and_then(|symbol| origins.source(symbol.as_str(), &|name| signature.is_number(name)));
+        let beyond = if *index < 0 { *index } else { index - extent + 1 };
+        let of_dimension =
+            place.subsets.iter().filter_map(|subset| subset.0.get(at)).map(|range| &range.begin);
+        let offset = of_dimension.filter_map(|index| offset(signature, origins, index)).next();
+        let offset = offset.and_then(|(name, sign)| Some((value(&name)? - sign * beyond, name)));
+        let grows = index >= extent && *index < LARGEST && !(by_offset && offset.is_some());
+        let composite = place.shape.get(at).filter(|extent| grows && extent.as_symbol().is_none());
+        let composite = composite.and_then(|extent| shifts(signature, origins, extent).next());
+        let composite = composite.and_then(|(name, sign)| Some((value(&name)? + sign * beyond, name)));
+        if let Some(name) = size.filter(|_| grows) {
+            // Half as much again, so that a loop that comes further with each size does not need a run for each iteration.
+            let before = value(&name).unwrap_or(*extent);
+            let size = (index + 1).max(before + before / 2).min(LARGEST);
+            let symbol = Symbol::new(&name).ok().filter(|symbol| values.contains_key(symbol));
+            match symbol {
+                Some(symbol) => drop(draft.grown.insert(symbol, size)),
+                None => drop(draft.numbers.insert(name, size)),
+            }
+            is_repaired = true;
+        } else if let Some((moved, name)) = composite.or(offset) {
+            draft.numbers.insert(name, moved);
+            is_repaired = true;
+        }
+    }
+    is_repaired
+}
+
+/// The argument that shifts an index, a lower bound, and its sign there. Extents decide too much else.
+fn offset(signature: &Signature<'_>, origins: &Origins, index: &Expr) -> Option<(String, i64)> {
+    let is_size = |name: &str| signature.sizes.iter().any(|size| size.as_str() == name);
+    shifts(signature, origins, index).find(|(name, _)| !is_size(name))
+}
+
+/// The arguments that an expression contains once, each with its sign there.
+fn shifts<'e>(
+    signature: &'e Signature<'_>,
+    origins: &'e Origins,
+    expr: &'e Expr,
+) -> impl Iterator<Item = (String, i64)> + 'e {
+    expr.free_symbols().into_iter().filter_map(|symbol| {
+        let next = Expr::symbol(symbol.clone()) + Expr::one();
+        let sign = (expr.with_symbol(&symbol, &next) - expr.clone()).as_int()?;
+        let name = origins.source(symbol.as_str(), &|name| signature.is_number(name))?;
+        (sign.abs() == 1).then_some((name, sign))
+    })
+}
+
+impl Signature<'_> {
+    /// Whether a name is that of a symbol or an integer scalar whose value may be chosen.
+    pub(super) fn is_number(&self, name: &str) -> bool {
+        let is_symbol =
+            |(symbol, _): (&Symbol, _)| symbol.as_str() == name && !self.fixed.contains_key(symbol);
+        let is_number = |container: &Container| {
+            container.name == name && is_scalar(container) && holds_integers(container)
+        };
+        self.sdfg.symbols().any(is_symbol) || self.sdfg.arguments().any(|(_, own)| is_number(own))
+    }
+
+    /// The value of a symbol or an integer scalar.
+    pub(super) fn number(&self, draft: &Draft, values: &BTreeMap<Symbol, i64>, name: &str) -> Option<i64> {
+        let of = |name: &str| Symbol::new(name).ok().and_then(|symbol| values.get(&symbol).copied());
+        let own = || draft.numbers.get(name).copied().or(draft.recipe.scalars);
+        let scalar = || own().unwrap_or(draft.recipe.smallest());
+        of(name).or_else(|| of(&format!("{OF_FORTRAN}{name}"))).or_else(|| self.is_number(name).then(scalar))
+    }
+
+    /// Larger sizes for an access beyond the end of a container: the symbol that is its extent at least doubles, or every
+    /// size, if the extent is made of other things. Nothing, if the access is before the begin.
+    pub(super) fn grow(&self, kind: &TrapKind, draft: &mut Draft) -> bool {
+        let TrapKind::OutOfBounds { container, index, shape } = kind else { return false };
+        let is_beyond =
+            |at: &usize| index.get(*at).zip(shape.get(*at)).is_some_and(|(index, extent)| index >= extent);
+        let Some(at) = (0..index.len()).find(is_beyond) else { return false };
+        let declared = self.sdfg.find_container(container).map(|id| self.sdfg.container(id));
+        let extent = declared.and_then(|found| found.shape().get(at));
+        let symbols = match extent.map(Expr::as_symbol) {
+            Some(Some(symbol)) if self.sizes.contains(symbol) => vec![symbol.clone()],
+            Some(_) if extent.is_some_and(|extent| extent.as_int().is_some()) => return false,
+            Some(_) | None => self.sizes.iter().cloned().collect(),
+        };
+        let mut has_grown = false;
+        for symbol in symbols.into_iter().filter(|symbol| !self.fixed.contains_key(symbol)) {
+            let before = draft.grown.get(&symbol).copied().unwrap_or(draft.recipe.smallest());
+            let size = (index[at] + 1).min(4 * before).max(2 * before);
+            has_grown |= size <= LARGEST;
+            draft.grown.insert(symbol, size.min(LARGEST));
+        }
+        has_grown
+    }
+}
