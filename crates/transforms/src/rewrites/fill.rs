@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use sdfg::analysis::ScopeTree;
-use sdfg::dtype::ElementType;
+use sdfg::dtype::{ElementType, ScalarType};
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{
     Access, ConflictResolution, Connector, ContainerId, Edge, EdgeId, Flow, Map, Memlet, Node, NodeId,
@@ -57,9 +57,17 @@ pub(super) fn neutral_of(resolution: &ConflictResolution, element: ElementType) 
     match resolution {
         // Zero would make a negative zero positive.
         ConflictResolution::Sum if is_float => number("-0.0"),
-        ConflictResolution::Sum | ConflictResolution::Or | ConflictResolution::Xor => number("0"),
+        ConflictResolution::Sum => number("0"),
         ConflictResolution::BitOr | ConflictResolution::BitXor => number("0"),
-        ConflictResolution::Product | ConflictResolution::And => number("1"),
+        ConflictResolution::Product => number("1"),
+        // Numbers become truth values, whatever they are combined with.
+        ConflictResolution::And | ConflictResolution::Or | ConflictResolution::Xor
+            if ty != ScalarType::Bool =>
+        {
+            None
+        }
+        ConflictResolution::And => number("1"),
+        ConflictResolution::Or | ConflictResolution::Xor => number("0"),
         ConflictResolution::BitAnd => number("-1"),
         ConflictResolution::Min if is_float => number("inf"),
         ConflictResolution::Max if is_float => number("-inf"),

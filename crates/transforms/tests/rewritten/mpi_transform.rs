@@ -172,6 +172,21 @@ fn what_cannot_be_distributed_is_refused() {
     assert!(refuses(&holes, &pair).contains("not known exactly"), "{}", refuses(&holes, &pair));
 }
 
+/// A number that no iteration writes keeps its value; combined with a neutral element it would become 0 or 1.
+#[test]
+fn logical_results_are_truth_values() {
+    let body = "      tasklet t (a) -> (o) {
+        if a < 0:
+          o = a
+      }
+      m.A -> t.a: A[i, j]
+      t.o -> m.y: y[i] wcr(and) atmost(1)";
+    let numbers = program("i = 0:N, j = 0:N", body, "A -> m.A, m.y -> y");
+    assert!(refuses(&numbers, &MpiTransform::new([2, 2])).contains("without a neutral element"));
+    let truth = numbers.replace("array y: f64", "array y: bool").replace("o = a\n", "o = a > -2.0\n");
+    applies(&truth, &MpiTransform::new([2, 2]));
+}
+
 #[test]
 fn results_that_an_iteration_reads_again_are_refused() {
     let text = program(
