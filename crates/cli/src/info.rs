@@ -2,6 +2,7 @@
 
 mod costs;
 mod memory;
+mod ranks;
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -36,6 +37,9 @@ pub(crate) struct Info {
     /// Set a symbol in costs and sizes.
     #[arg(long = "set", value_name = "SYMBOL=VALUE")]
     symbols: Vec<SymbolValue>,
+    /// Show the memory that each of N ranks holds of a distributed program; needs the symbols of sizes.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    ranks: Option<u32>,
     /// Accept C++ code of DaCe's files as external tasklets. This command does not compile it.
     #[arg(long)]
     allow_external: bool,
@@ -50,7 +54,11 @@ impl Info {
         let values = self.values(validated.sdfg())?;
         let mut text = String::new();
         describe(&mut text, validated.sdfg(), &values, 0);
-        for row in memory::lines(&validated, &values) {
+        let memory = match self.ranks {
+            Some(ranks) => ranks::lines(&validated, &values, ranks)?,
+            None => memory::lines(&validated, &values),
+        };
+        for row in memory {
             line(&mut text, 1, format_args!("{row}"));
         }
         output::print(text.as_bytes())

@@ -1,6 +1,7 @@
 //! `sdfg run`: compiles a program and runs it in this process.
 
 mod ranks;
+mod results;
 
 use std::num::NonZeroU32;
 use std::time::{Duration, Instant};

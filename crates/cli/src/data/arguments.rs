@@ -1,6 +1,7 @@
 //! Converts options to the arguments of a call, and its results to files.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use sdfg::analysis::AccessSets;
 use sdfg::dtype::{ElementType, ScalarKind};
@@ -11,8 +12,10 @@ use sdfg::symbolic::Symbol;
 use sdfg::tensor::Tensor;
 
 use super::dump::Exposed;
+use super::file::{InputFile, listing};
 use super::generate::Pattern;
 use super::options::{Contents, DataOptions, Dump, Output, SymbolValue};
+use super::parts::{EveryElement, Parts};
 use super::summary::summary;
 use crate::failure::{Failure, did_you_mean};
 use crate::output::{self, Destination};
@@ -37,15 +40,26 @@ impl RunData {
         options: &DataOptions,
         terminal: Terminal,
     ) -> Result<Self, Failure> {
+        RunData::prepare_parts(exposed, options, &EveryElement, terminal)
+    }
+
+    /// Reads and generates the elements that this process holds of everything that a run needs.
+    pub(crate) fn prepare_parts(
+        exposed: &Exposed,
+        options: &DataOptions,
+        parts: &dyn Parts,
+        terminal: Terminal,
+    ) -> Result<Self, Failure> {
         let sdfg = exposed.program.sdfg();
         check_names(sdfg, options)?;
         check_paths(options)?;
         let accesses = AccessSets::of_region(sdfg, sdfg.body()).through_aliases(sdfg);
-        let mut files: BTreeMap<&str, (&str, Tensor)> = BTreeMap::new();
+        let mut files: BTreeMap<&str, InputFile<'_>> = BTreeMap::new();
         for input in &options.inputs {
             if let Contents::File(path) = &input.contents {
                 let container = argument(sdfg, &input.name)?;
-                files.insert(input.name.as_str(), (path, read(path, container)?));
+                let file = InputFile::open(path, container, parts.is_part(&container.name))?;
+                files.insert(input.name.as_str(), file);
             }
         }
         let Symbols { values: symbols, givers } = symbols(sdfg, options, &files)?;
@@ -72,10 +86,13 @@ impl RunData {
                 }
                 continue;
             }
+            let held = parts.held(&container.name, &symbols)?;
+            let all = || shape.iter().map(|extent| 0..*extent).collect();
+            let positions: Vec<Range<i64>> = held.unwrap_or_else(all);
             let tensor = match files.remove(container.name.as_str()) {
-                Some((path, tensor)) => {
-                    check_shape(container, (path, &tensor), &shape, &symbols, &givers)?;
-                    tensor
+                Some(file) => {
+                    check_shape(container, (file.path, &file.shape), &shape, &symbols, &givers)?;
+                    file.part(container, &positions)?
                 }
                 None if exposed.added.contains(&container.name) => {
                     Tensor::undefined(container.element, shape).map_err(|error| unmade(container, &error))?
@@ -99,7 +116,7 @@ impl RunData {
                             .help("give a number that the elements can be")
                     })?;
                     filling
-                        .tensor(&container.name, container.element, shape)
+                        .part(&container.name, container.element, &shape, &positions)
                         .map_err(|error| unmade(container, &error))?
                 }
             };
@@ -119,7 +136,15 @@ impl RunData {
         Ok(RunData { arguments, written, outputs: options.outputs.clone(), dumps })
     }
 
-    /// Writes the results that were asked for, and sums up the others.
+    /// The results that are wanted, each with its file; without any files, those that are summed up.
+    pub(crate) fn results(&self) -> Vec<(&str, Option<&str>)> {
+        if self.outputs.is_empty() {
+            return self.written.iter().map(|name| (name.as_str(), None)).collect();
+        }
+        self.outputs.iter().map(|output| (output.name.as_str(), Some(output.path.as_str()))).collect()
+    }
+
+    /// Writes the results that were asked for, as far as they are given, and sums up the others.
     pub(crate) fn finish(&self, results: &Arguments) -> Result<(), Failure> {
         for output in &self.outputs {
             let Some(tensor) = results.get(&output.name) else { continue };
@@ -161,7 +186,7 @@ fn queues(
     container: &Container,
     extents: &[i64],
     options: &DataOptions,
-    files: &mut BTreeMap<&str, (&str, Tensor)>,
+    files: &mut BTreeMap<&str, InputFile<'_>>,
 ) -> Result<Vec<(String, Option<Tensor>)>, Failure> {
     let names: Vec<String> = queue_names(&container.name, extents).collect();
     let stream = &container.name;
@@ -189,7 +214,7 @@ fn queues(
             )));
         }
     }
-    let mut tensor = |name: &String| files.remove(name.as_str()).map(|(_, tensor)| tensor);
+    let mut tensor = |name: &String| files.remove(name.as_str()).and_then(InputFile::into_tensor);
     Ok(names.into_iter().map(|name| (name.clone(), tensor(&name))).collect())
 }
 
@@ -299,90 +324,6 @@ pub(crate) fn argument<'g>(sdfg: &'g Sdfg, name: &str) -> Result<&'g Container, 
         .help(listed("arguments", &known)))
 }
 
-/// The tensor in a file, if it can be one of the container.
-fn read(path: &str, container: &Container) -> Result<Tensor, Failure> {
-    let name = &container.name;
-    let place = format!("--input {name}={path}");
-    let bytes = std::fs::read(path).map_err(|error| {
-        if error.kind() == std::io::ErrorKind::OutOfMemory {
-            let size = std::fs::metadata(path).map_or(0, |found| found.len());
-            return Failure::usage(format_args!(
-                "`{path}` is too large: there is no memory for its {size} bytes"
-            ))
-            .at(&place)
-            .help("give a smaller array");
-        }
-        Failure::usage(format_args!("cannot read `{path}`: {error}")).at(&place).help(
-            "give a .npy file, or one of `zeros`, `ones`, `range`, `const:VALUE`, `random`, `random:SEED`",
-        )
-    })?;
-    let tensor = npy::read(&bytes).map_err(|error| {
-        Failure::usage(format_args!("`{path}` cannot be used: {error}"))
-            .at(&place)
-            .help("write the file with numpy.save and a numeric type")
-    })?;
-    let element = container.element;
-    if tensor.element() != ElementType::scalar(element.lane()) {
-        let (found, wanted) = (tensor.element(), element.lane());
-        return Err(Failure::usage(format_args!(
-            "`{name}` has elements of type {element}, the file of {found}"
-        ))
-        .at(&place)
-        .help(format_args!("convert the array to {wanted} before it is saved")));
-    }
-    if element.lanes() == 1 {
-        check_rank(container, path, &tensor)?;
-        return Ok(tensor);
-    }
-    let (lanes, outer) = match tensor.shape().split_last() {
-        Some((lanes, outer)) => (*lanes, outer.to_vec()),
-        None => (0, Vec::new()),
-    };
-    let packed = Tensor::from_bytes(element, outer, tensor.bytes().to_vec());
-    match packed {
-        Ok(tensor) if lanes == i64::from(element.lanes()) => Ok(tensor),
-        Ok(_) | Err(_) => Err(Failure::usage(format_args!(
-            "`{name}` has elements of {} lanes, the last dimension of the file is {lanes}",
-            element.lanes()
-        ))
-        .at(&place)),
-    }
-}
-
-/// Whether a file has the dimensions of a container; before symbols, whose values its extents are.
-fn check_rank(container: &Container, path: &str, tensor: &Tensor) -> Result<(), Failure> {
-    let (wanted, found) = (container.shape(), tensor.shape());
-    if container.is_stream() {
-        return if found.len() == 1 { Ok(()) } else { Err(not_flat(container, path, found)) };
-    }
-    let is_one_element = wanted.is_empty() && found.iter().all(|extent| *extent == 1);
-    if wanted.len() == found.len() || is_one_element {
-        return Ok(());
-    }
-    let name = &container.name;
-    let what = format_args!(
-        "`{name}` has shape {}, the file {}: the numbers of dimensions differ",
-        listing(wanted),
-        listing(found)
-    );
-    Err(Failure::usage(what)
-        .at(format_args!("--input {name}={path}"))
-        .help("reshape the array before it is saved, as with numpy.reshape"))
-}
-
-/// A file with another number of dimensions than the elements of a queue have.
-fn not_flat(container: &Container, path: &str, found: &[i64]) -> Failure {
-    let name = &container.name;
-    Failure::usage(format_args!("`{name}` is a stream, the file has shape {}", listing(found)))
-        .at(format_args!("--input {name}={path}"))
-        .help("give an array of one dimension, as by numpy.ravel")
-}
-
-/// Extents as in `[N, 3]`.
-fn listing(extents: &[impl std::fmt::Display]) -> String {
-    format!("[{}]", extents.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
-}
-
 /// Values of symbols.
 struct Symbols {
     values: BTreeMap<Symbol, i64>,
@@ -394,7 +335,7 @@ struct Symbols {
 fn symbols(
     sdfg: &Sdfg,
     options: &DataOptions,
-    files: &BTreeMap<&str, (&str, Tensor)>,
+    files: &BTreeMap<&str, InputFile<'_>>,
 ) -> Result<Symbols, Failure> {
     let mut values: BTreeMap<Symbol, i64> = BTreeMap::new();
     let mut givers: BTreeMap<Symbol, String> = BTreeMap::new();
@@ -405,8 +346,8 @@ fn symbols(
         }
     }
     for (_, container) in sdfg.arguments() {
-        let Some((_, tensor)) = files.get(container.name.as_str()) else { continue };
-        for (dimension, (extent, found)) in container.shape().iter().zip(tensor.shape()).enumerate() {
+        let Some(file) = files.get(container.name.as_str()) else { continue };
+        for (dimension, (extent, found)) in container.shape().iter().zip(&file.shape).enumerate() {
             if let Some(symbol) = extent.as_symbol().filter(|symbol| !values.contains_key(*symbol)) {
                 values.insert(symbol.clone(), *found);
                 givers.insert(symbol.clone(), format!("dimension {dimension} of `{}`", container.name));
@@ -448,12 +389,11 @@ fn shape(container: &Container, symbols: &BTreeMap<Symbol, i64>) -> Result<Vec<i
 
 fn check_shape(
     container: &Container,
-    (path, tensor): (&str, &Tensor),
+    (path, found): (&str, &[i64]),
     wanted: &[i64],
     symbols: &BTreeMap<Symbol, i64>,
     givers: &BTreeMap<Symbol, String>,
 ) -> Result<(), Failure> {
-    let found = tensor.shape();
     let one_element = wanted.is_empty() && found.iter().all(|extent| *extent == 1);
     if found == wanted || one_element {
         return Ok(());

@@ -1,6 +1,7 @@
 //! Generated array contents: identical on every machine, and exact in the arithmetic of tests.
 
 use std::fmt;
+use std::ops::Range;
 
 use sdfg::dtype::{ElementType, ScalarKind, ScalarType};
 use sdfg::tasklet::arith::cast;
@@ -72,29 +73,51 @@ pub(super) enum Filling {
 }
 
 impl Filling {
-    /// A tensor of elements of the type that this is for. `name` tells random arguments apart.
-    pub(super) fn tensor(
+    /// Elements of the type that this is for: those at some positions of a container of a shape. `name` tells random arguments apart.
+    pub(super) fn part(
         self,
         name: &str,
         element: ElementType,
-        shape: Vec<i64>,
+        shape: &[i64],
+        positions: &[Range<i64>],
     ) -> Result<Tensor, TensorError> {
-        let mut tensor = Tensor::zeros(element, shape)?;
-        let (scalar, lanes) = (element.lane(), usize::from(element.lanes()));
-        let mut random = match self {
-            Filling::Random(seed) => Random(seed ^ hash(name.as_bytes())),
-            Filling::Each(_) | Filling::Range => Random(0),
-        };
-        for (index, bytes) in tensor.bytes_mut().chunks_exact_mut(scalar.size()).enumerate() {
+        let mut tensor =
+            Tensor::zeros(element, positions.iter().map(|range| range.end - range.start).collect())?;
+        let (scalar, lanes) = (element.lane(), u64::from(element.lanes()));
+        let extents: Vec<u64> = tensor.shape().iter().map(|extent| *extent as u64).collect();
+        let is_whole = tensor.shape() == shape;
+        let mut random = Random(0);
+        for (index, bytes) in (0_u64..).zip(tensor.bytes_mut().chunks_exact_mut(scalar.size())) {
+            let (at, lane) = (index / lanes, index % lanes);
+            let place = if is_whole { at } else { place(at, &extents, shape, positions) };
             let value = match self {
                 Filling::Each(value) => value,
-                Filling::Range => counted(scalar, (index / lanes) as u64),
-                Filling::Random(_) => random.value(scalar),
+                Filling::Range => counted(scalar, place),
+                Filling::Random(seed) => {
+                    // A run of numbers goes on where the last one ended.
+                    if index == 0 || !is_whole {
+                        let numbers = if scalar.is_complex() { 2 } else { 1 };
+                        random =
+                            Random(seed ^ hash(name.as_bytes())).behind((place * lanes + lane) * numbers);
+                    }
+                    random.value(scalar)
+                }
             };
             value.write(bytes);
         }
         Ok(tensor)
     }
+}
+
+/// The place in row-major order in a container of a shape of element `at` of a part of it.
+fn place(at: u64, extents: &[u64], shape: &[i64], positions: &[Range<i64>]) -> u64 {
+    let (mut rest, mut place, mut weight) = (at, 0, 1);
+    for ((extent, whole), range) in extents.iter().zip(shape).zip(positions).rev() {
+        place += (rest % extent + range.start as u64) * weight;
+        rest /= extent;
+        weight *= *whole as u64;
+    }
+    place
 }
 
 /// A number as a scalar; floats are rounded, all others have to be exact.
@@ -139,6 +162,11 @@ pub(super) fn hash(bytes: &[u8]) -> u64 {
 struct Random(u64);
 
 impl Random {
+    /// The same behind so many numbers.
+    fn behind(self, n: u64) -> Self {
+        Random(self.0.wrapping_add(n.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
+    }
+
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -2,10 +2,13 @@
 
 mod arguments;
 mod dump;
+mod file;
 mod generate;
 mod options;
+mod parts;
 mod summary;
 
 pub(crate) use arguments::{RunData, argument, check_extents, check_symbols};
 pub(crate) use dump::{Exposed, with_dumps};
 pub(crate) use options::{DataOptions, SymbolValue};
+pub(crate) use parts::{Parts, SharedOutput};

@@ -19,7 +19,7 @@ pub(super) fn lines(program: &Validated, values: &Values) -> Vec<String> {
     }
 }
 
-fn planned(program: &Validated) -> Result<Plan, String> {
+pub(super) fn planned(program: &Validated) -> Result<Plan, String> {
     let expanded = expand(program.sdfg(), &BuiltIn).map_err(|error| error.to_string())?;
     let expanded = validate(expanded).map_err(|rejected| rejected.to_string())?;
     lower(&expanded, &Target::cpu(), &LowerOptions::default()).map_err(|error| error.to_string())

@@ -1,18 +1,22 @@
 //! `sdfg run --ranks`: a distributed program on the ranks of MPI.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
+use std::ops::Range;
 use std::process::{Command, ExitStatus};
 use std::time::Instant;
 
 use sdfg::interpret::Arguments;
+use sdfg::symbolic::Symbol;
 use sdfg_codegen::cache::Cache;
 use sdfg_codegen::load::Library;
 use sdfg_codegen::lower::LowerOptions;
 use sdfg_codegen::mpi::{Context, Launcher, Mpi, ranks_of_environment};
 use sdfg_codegen::ranks::{RankProgram, localise};
 
+use super::results::Results;
 use super::{Run, timing};
-use crate::data::{Exposed, RunData};
+use crate::data::{Exposed, Parts, RunData};
 use crate::failure::Failure;
 use crate::native::invalid_for_ranks;
 use crate::source::Source;
@@ -83,29 +87,35 @@ impl<'r> Ranked<'r> {
         let prepared = self.prepare(&context, if context.rank() == 0 { terminal } else { terminal.silent() });
         let failure = prepared.as_ref().err().map(Failure::message);
         context.agree(failure.as_deref()).map_err(Failure::program)?;
-        let Prepared { program, library, data } = prepared?;
-        let words: Vec<i64> = data.arguments.symbols().map(|(_, value)| value).collect();
+        let Prepared { program, library, mut data } = prepared?;
+        let symbols: BTreeMap<Symbol, i64> =
+            data.arguments.symbols().map(|(name, value)| (Symbol::of(name), value)).collect();
+        let words: Vec<i64> = symbols.values().copied().collect();
         context.same(&words).map_err(Failure::program)?;
-        let hooks = context.hooks();
+        let rank = context.rank() as u32;
         let mut times = Vec::new();
         let mut local = Arguments::new();
-        for _ in 0..self.run.repeat.map_or(1, NonZeroU32::get) {
-            local = program.local(&data.arguments, context.rank() as u32).map_err(Failure::program)?;
-            let start = Instant::now();
-            // SAFETY: a user who runs a program natively vouches for it, as the documentation of the command says.
-            unsafe { program.run(&library, &hooks, &mut local, self.run.native.threads()) }
-                .map_err(Failure::program)?;
-            times.push(start.elapsed());
-        }
-        // SAFETY: the local arguments were made of these for this rank.
-        let results = unsafe { program.gather(&hooks, &data.arguments, &local) }.map_err(Failure::program)?;
-        if context.rank() > 0 {
-            return Ok(());
+        {
+            let hooks = context.hooks();
+            let repetitions = self.run.repeat.map_or(1, NonZeroU32::get);
+            for repetition in 1..=repetitions {
+                // The last run takes what there is, so that a single one needs no copy.
+                let is_last = repetition == repetitions;
+                local = if is_last { std::mem::take(&mut data.arguments) } else { data.arguments.clone() };
+                for (symbol, value) in program.symbols(rank, &symbols).map_err(Failure::program)? {
+                    local.set_symbol(symbol.as_str(), value);
+                }
+                let start = Instant::now();
+                // SAFETY: a user who runs a program natively vouches for it, as the documentation of the command says.
+                unsafe { program.run(&library, &hooks, &mut local, self.run.native.threads()) }
+                    .map_err(Failure::program)?;
+                times.push(start.elapsed());
+            }
         }
         if self.run.repeat.is_some() {
             terminal.message(&timing(times));
         }
-        data.finish(&results)
+        Results { program: &program, data: &data, local: &local, symbols: &symbols }.write(&mut context)
     }
 
     /// Everything before the first message: it may fail on one rank alone.
@@ -133,8 +143,32 @@ impl<'r> Ranked<'r> {
         // SAFETY: code of the program's own is there only if the user allows it, who vouches for it so.
         let library = unsafe { Library::load_external(&object) }.map_err(Failure::usage)?;
         let exposed = Exposed { program: validated, added: Vec::new(), shown: Vec::new() };
-        let data = RunData::prepare(&exposed, &run.data, terminal)?;
+        let parts = RankParts { program: &program, rank: context.rank() as u32 };
+        let data = RunData::prepare_parts(&exposed, &run.data, &parts, terminal)?;
         Ok(Prepared { program, library, data })
+    }
+}
+
+/// The elements of arguments that a rank holds.
+struct RankParts<'p> {
+    program: &'p RankProgram,
+    rank: u32,
+}
+
+impl Parts for RankParts<'_> {
+    fn is_part(&self, argument: &str) -> bool {
+        self.program.is_part(argument)
+    }
+
+    fn held(
+        &self,
+        argument: &str,
+        symbols: &BTreeMap<Symbol, i64>,
+    ) -> Result<Option<Vec<Range<i64>>>, Failure> {
+        let mut all = self.program.symbols(self.rank, symbols).map_err(Failure::program)?;
+        all.extend(symbols.iter().map(|(symbol, value)| (symbol.clone(), *value)));
+        let part = self.program.part(argument, &all).map_err(Failure::program)?;
+        Ok(part.map(|part| part.held))
     }
 }
 

@@ -173,3 +173,74 @@ fn replicas_that_only_the_owner_wrote_are_not_taken() {
         assert_eq!(results(&bench, &["run", "p.sdft", "--ranks", "4"]), expected);
     }
 }
+
+#[test]
+fn ranks_read_and_write_their_parts_of_files() {
+    if !has_mpi() {
+        return;
+    }
+    let bench = Bench::new();
+    bench.file("stencil.sdft", STENCIL);
+    let sizes = ["--set", "N=64", "--set", "T=3"];
+    results(&bench, &[&["distribute", "stencil.sdft", "-p", "4", "-o", "four.sdft"][..], &sizes].concat());
+    let run = |program: &str, more: &[&str]| {
+        let inputs = ["run", program, "-i", "A=random:5", "-i", "B=range", "--set", "T=3", "--set", "N=37"];
+        results(&bench, &[&inputs[..], more].concat())
+    };
+    let bytes =
+        |name: &str| std::fs::read(bench.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    // Results in parts, and the whole ones of generated inputs, which rank 0 sums up.
+    run("stencil.sdft", &["-o", "A=a.npy", "-o", "B=b.npy"]);
+    run("four.sdft", &["--ranks", "5", "-o", "A=a4.npy", "-o", "B=b4.npy"]);
+    assert!(bytes("a.npy") == bytes("a4.npy") && bytes("b.npy") == bytes("b4.npy"));
+    assert_eq!(run("stencil.sdft", &[]), run("four.sdft", &["--ranks", "4"]));
+    // Inputs in parts; the size follows from them.
+    let from_files = |program: &str, output: &str, more: &[&str]| {
+        let inputs = ["run", program, "-i", "A=a.npy", "-i", "B=b.npy", "--set", "T=2", "-o", output];
+        results(&bench, &[&inputs[..], more].concat());
+    };
+    from_files("stencil.sdft", "A=c.npy", &[]);
+    from_files("four.sdft", "A=c4.npy", &["--ranks", "4"]);
+    assert!(bytes("c.npy") == bytes("c4.npy"));
+    let broken = [&bytes("a.npy")[..], b"x"].concat();
+    std::fs::write(bench.path("broken.npy"), broken).expect("the file is written");
+    let wrong = [
+        "run",
+        "four.sdft",
+        "--ranks",
+        "4",
+        "-i",
+        "A=broken.npy",
+        "--set",
+        "T=2",
+        "--set",
+        "N=37",
+        "-o",
+        "A=d.npy",
+    ];
+    bench.run(&wrong).fails(1, &["its shape asks for 10952 bytes of data, it has 10953"]);
+    assert!(
+        !bench.files().iter().any(|name| name == "d.npy" || name.starts_with(".sdfg")),
+        "{:?}",
+        bench.files()
+    );
+}
+
+#[test]
+fn info_shows_the_memory_of_each_rank() {
+    let bench = Bench::new();
+    bench.file("stencil.sdft", STENCIL);
+    let sizes = ["--set", "N=64", "--set", "T=3"];
+    results(&bench, &[&["distribute", "stencil.sdft", "-p", "4", "-o", "four.sdft"][..], &sizes].concat());
+    // 40 rows are 1 + 19 and 19 + 1, each with one row of halo.
+    let shown = results(&bench, &["info", "four.sdft", "--ranks", "5", "--set", "N=40"]);
+    let bytes = 2 * 21 * 21 * 8;
+    assert!(shown.contains(&format!("rank 3: {bytes} bytes of arguments, 0 bytes of transients")), "{shown}");
+    assert!(shown.contains("rank 4: 0 bytes of arguments, 0 bytes of transients"), "{shown}");
+    assert!(shown.contains(&format!("memory of the largest rank: {bytes} bytes")), "{shown}");
+    bench.run(&["info", "four.sdft", "--ranks", "3", "--set", "N=40"]).fails(2, &["give --ranks 4 or more"]);
+    bench
+        .run(&["info", "four.sdft", "--ranks", "4"])
+        .fails(2, &["set all symbols that occur in sizes with --set"]);
+    bench.run(&["info", "stencil.sdft", "--ranks", "4"]).fails(2, &["the program is not distributed"]);
+}

@@ -34,6 +34,7 @@ use thiserror::Error;
 use bounds::Bounds;
 pub(crate) use library::bound_parameters;
 pub use library::{LibraryError, RankLibrary};
+pub use parts::Part;
 pub use run::RankError;
 
 /// Symbol with the address of the context of communication.
@@ -101,7 +102,10 @@ impl RankProgram {
     }
 
     /// Values of the symbols of a rank, for the values of the program's symbols.
-    fn symbols(
+    ///
+    /// # Errors
+    /// [`EvalError`] if a position has no value.
+    pub fn symbols(
         &self,
         rank: u32,
         symbols: &BTreeMap<Symbol, i64>,

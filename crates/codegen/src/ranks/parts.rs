@@ -14,31 +14,56 @@ use super::{LocaliseError, RankProgram};
 use crate::mpi::{Combination, Flags};
 
 /// The elements of an argument on a rank.
-pub(super) struct Part {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
     /// Extents of the whole argument.
-    shape: Vec<i64>,
+    pub shape: Vec<i64>,
     /// Positions that the memory of the rank holds, with halos.
-    held: Vec<Range<i64>>,
+    pub held: Vec<Range<i64>>,
+    /// Positions of the rank's own elements.
+    pub own: Vec<Range<i64>>,
+    /// Whether the rank is the first of those that have these elements.
+    pub is_owner: bool,
 }
 
 impl RankProgram {
-    /// The part of an argument on a rank whose symbols have these values; `None` for one that every rank has as a whole.
-    pub(super) fn part(
-        &self,
-        argument: &str,
-        symbols: &BTreeMap<Symbol, i64>,
-    ) -> Result<Option<Part>, EvalError> {
+    /// The part of an argument on a rank whose [symbols](RankProgram::symbols) and the program's have these values; `None` for one
+    /// that every rank has as a whole.
+    ///
+    /// # Errors
+    /// [`EvalError`] if a position has no value.
+    pub fn part(&self, argument: &str, symbols: &BTreeMap<Symbol, i64>) -> Result<Option<Part>, EvalError> {
         let Some(container) = self.arguments.get(argument) else { return Ok(None) };
         let value = |expr: &Expr| expr.eval(&|name| symbols.get(name).copied());
-        let mut part = Part { shape: Vec::new(), held: Vec::new() };
+        let is_owner = self.is_owner(container, symbols);
+        let mut part = Part { shape: Vec::new(), held: Vec::new(), own: Vec::new(), is_owner };
         for ((bounds, is_cut), extent) in self.bounds(container).into_iter().zip(container.shape()) {
             let low = value(&bounds.low)?;
             // The extent in memory is none where the part is empty, and on ranks without a process of the grid.
             let length = value(if is_cut { &bounds.extent } else { extent })?;
             part.held.push(low..low + length.max(0));
+            let first = value(&bounds.first)?;
+            let end = if length > 0 { value(&bounds.end)? } else { first };
+            part.own.push(first..end.max(first));
             part.shape.push(value(extent)?);
         }
         Ok(Some(part))
+    }
+
+    /// Whether the argument is passed in parts.
+    pub fn is_part(&self, argument: &str) -> bool {
+        self.arguments.contains_key(argument)
+    }
+
+    /// Whether a rank is on the grid of a container, and the first along each dimension that cuts nothing.
+    fn is_owner(&self, container: &Container, symbols: &BTreeMap<Symbol, i64>) -> bool {
+        let Some(blocks) = container.distribution.blocks() else { return false };
+        let extents = constant_grid(blocks).unwrap_or_default();
+        let Some(grid) = self.grids.iter().find(|grid| grid.extents == extents) else { return false };
+        let is_cut = |dimension: usize| blocks.cuts.iter().flatten().any(|cut| cut.along == dimension);
+        let mut idle = (0..grid.extents.len()).filter(|dimension| !is_cut(*dimension));
+        let is_zero = |symbol: &Symbol| symbols.get(symbol) == Some(&0);
+        symbols.get(&grid.is_on) == Some(&1) && idle.all(|dimension| is_zero(&grid.coordinates[dimension]))
     }
 
     /// Bounds of an argument that is cut, dimension by dimension, with whether the dimension is cut.

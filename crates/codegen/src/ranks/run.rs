@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 
 use sdfg::interpret::Arguments;
 use sdfg::symbolic::{EvalError, Expr, Symbol};
+use sdfg::tensor::Tensor;
 use thiserror::Error;
 
 use super::parts::Whole;
@@ -102,6 +103,36 @@ impl RankProgram {
         result
     }
 
+    /// The whole of an argument that is passed in parts, on rank 0, and `None` on the others. Every rank does so at the same time.
+    ///
+    /// # Safety
+    /// `own` has the elements of the [part](RankProgram::part) of this rank.
+    ///
+    /// # Errors
+    /// [`RankError::Value`] if a position has no value, [`RankError::Unsupported`], and [`RankError::Shape`] if there is no memory
+    /// for the whole.
+    pub unsafe fn gather_on_first(
+        &self,
+        hooks: &Hooks<'_>,
+        rank: u32,
+        (name, own): (&str, &Tensor),
+        symbols: &BTreeMap<Symbol, i64>,
+    ) -> Result<Option<Tensor>, RankError> {
+        let of_rank = self.symbols(rank, symbols)?;
+        let all: BTreeMap<Symbol, i64> =
+            symbols.iter().chain(&of_rank).map(|(k, v)| (k.clone(), *v)).collect();
+        let (Some(part), Some(words)) = (self.part(name, &all)?, self.moving(name, Whole::Gather)?) else {
+            return Ok((rank == 0).then(|| own.clone()));
+        };
+        let words = values(&words, symbols)?;
+        let whole = if rank == 0 { Some(Tensor::zeros(own.element(), part.shape)) } else { None };
+        let mut whole = whole.transpose().map_err(|_| RankError::Shape { name: name.to_owned() })?;
+        let target = whole.as_mut().map_or(std::ptr::null_mut(), |whole| whole.bytes_mut().as_mut_ptr());
+        // SAFETY: the tensors have the elements of the part of this rank, and on rank 0 of the whole argument.
+        unsafe { hooks.run(RESULTS, &words, own.bytes().as_ptr().cast(), target.cast()) };
+        Ok(whole)
+    }
+
     /// The whole arguments after a run, on every rank. Every rank does so at the same time.
     ///
     /// # Safety
@@ -121,8 +152,7 @@ impl RankProgram {
             let Some(own) = local.get(name) else { continue };
             let mut found = own.clone();
             if let Some(words) = self.moving(name, Whole::GatherEverywhere)? {
-                let value = |word: &Expr| word.eval(&|name| symbols.get(name).copied());
-                let words = words.iter().map(value).collect::<Result<Vec<_>, _>>()?;
+                let words = values(&words, &symbols)?;
                 found = like.clone();
                 let (source, target) = (own.bytes().as_ptr(), found.bytes_mut().as_mut_ptr());
                 // SAFETY: the tensors have the elements of the part of this rank, and of the whole argument.
@@ -132,6 +162,10 @@ impl RankProgram {
         }
         Ok(results)
     }
+}
+
+fn values(words: &[Expr], symbols: &BTreeMap<Symbol, i64>) -> Result<Vec<i64>, EvalError> {
+    words.iter().map(|word| word.eval(&|name| symbols.get(name).copied())).collect()
 }
 
 fn symbols_of(arguments: &Arguments) -> BTreeMap<Symbol, i64> {

@@ -1,16 +1,18 @@
 //! NumPy's `.npy` files, versions 1.0 to 3.0 (NumPy enhancement proposal 1): reading and writing of tensors.
 //!
-//! NumPy has no type for short vectors; their lanes are the last dimension of the file.
+//! NumPy has no type for short vectors; their lanes are the last dimension of the file. [`NpyFile`] reads a part of a file, and
+//! [`NpyWriter`] writes one, so that several processes share a file.
+
+mod file;
+mod header;
 
 use std::fmt;
 
 use sdfg_language::dtype::{ElementType, ScalarType};
 
 use crate::tensor::Tensor;
-
-const MAGIC: &[u8] = b"\x93NUMPY";
-/// Alignment of the beginning of the data.
-const ALIGNMENT: usize = 64;
+pub use file::{FileError, NpyFile, NpyWriter};
+pub use header::Header;
 
 /// Why bytes are no tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,50 +63,13 @@ impl fmt::Display for NpyError {
     }
 }
 
-/// NumPy's name of a scalar type, little-endian.
-fn descr(scalar: ScalarType) -> &'static str {
-    match scalar {
-        ScalarType::Bool => "|b1",
-        ScalarType::I8 => "|i1",
-        ScalarType::I16 => "<i2",
-        ScalarType::I32 => "<i4",
-        ScalarType::I64 => "<i8",
-        ScalarType::U8 => "|u1",
-        ScalarType::U16 => "<u2",
-        ScalarType::U32 => "<u4",
-        ScalarType::U64 => "<u8",
-        ScalarType::F16 => "<f2",
-        ScalarType::F32 => "<f4",
-        ScalarType::F64 => "<f8",
-        ScalarType::Complex64 => "<c8",
-        ScalarType::Complex128 => "<c16",
-    }
-}
-
 /// The bytes of a tensor as a file of version 1.0.
 pub fn write(tensor: &Tensor) -> Vec<u8> {
-    let element = tensor.element();
-    let lanes = (element.lanes() > 1).then_some(i64::from(element.lanes()));
-    let extents: Vec<i64> = tensor.shape().iter().copied().chain(lanes).collect();
-    let shape = match extents.as_slice() {
-        [one] => format!("({one},)"),
-        several => format!("({})", several.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
-    };
-    let mut header =
-        format!("{{'descr': '{}', 'fortran_order': False, 'shape': {shape}, }}", descr(element.lane()));
-    let before = MAGIC.len() + 4;
-    let padded = (before + header.len() + 1).next_multiple_of(ALIGNMENT);
-    header.push_str(&" ".repeat(padded - before - header.len() - 1));
-    header.push('\n');
-    let mut file = MAGIC.to_vec();
-    file.extend([1, 0]);
-    // Ranks are small: a header never reaches 64 KiB.
-    file.extend(u16::try_from(header.len()).unwrap_or(u16::MAX).to_le_bytes());
-    file.extend(header.as_bytes());
+    let mut file = Header::of(tensor.element(), tensor.shape()).to_bytes();
     let start = file.len();
     file.extend(tensor.bytes());
     if cfg!(target_endian = "big") {
-        swap(&mut file[start..], element.lane());
+        swap(&mut file[start..], tensor.element().lane());
     }
     file
 }
@@ -114,73 +79,20 @@ pub fn write(tensor: &Tensor) -> Vec<u8> {
 /// # Errors
 /// Bytes that are no such file, and types that no program has.
 pub fn read(file: &[u8]) -> Result<Tensor, NpyError> {
-    let rest = file.strip_prefix(MAGIC).ok_or(NpyError::NotNpy)?;
-    let (version, rest) = rest.split_first_chunk::<2>().ok_or(NpyError::Truncated)?;
-    let (length, rest) = match version {
-        [1, 0] => {
-            let (length, rest) = rest.split_first_chunk::<2>().ok_or(NpyError::Truncated)?;
-            (usize::from(u16::from_le_bytes(*length)), rest)
-        }
-        [2 | 3, 0] => {
-            let (length, rest) = rest.split_first_chunk::<4>().ok_or(NpyError::Truncated)?;
-            (u32::from_le_bytes(*length) as usize, rest)
-        }
-        [major, minor] => return Err(NpyError::Version(*major, *minor)),
-    };
-    let (header, data) = rest.split_at_checked(length).ok_or(NpyError::Truncated)?;
-    let header = std::str::from_utf8(header).map_err(|_| NpyError::Header("dictionary"))?;
-    let (scalar, swapped) = scalar_of(text_field(header, "descr").ok_or(NpyError::Header("`descr`"))?)?;
-    let fortran =
-        field(header, "fortran_order").ok_or(NpyError::Header("`fortran_order`"))?.starts_with("True");
-    let shape = shape_of(header)?;
-
-    let elements = shape.iter().try_fold(1_usize, |n, extent| n.checked_mul(usize::try_from(*extent).ok()?));
-    let expected = elements.and_then(|n| n.checked_mul(scalar.size())).ok_or(NpyError::TooLarge)?;
+    let header = Header::parse(file)?;
+    let data = file.get(header.start..).unwrap_or_default();
+    let expected = header.data_bytes()?;
     if data.len() != expected {
         return Err(NpyError::Length { expected, found: data.len() });
     }
     let mut data = data.to_vec();
-    if swapped {
-        swap(&mut data, scalar);
+    if header.is_swapped {
+        swap(&mut data, header.scalar);
     }
-    if fortran {
-        data = row_major(&data, &shape, scalar.size());
+    if header.is_column_major {
+        data = row_major(&data, &header.shape, header.scalar.size());
     }
-    Tensor::from_bytes(ElementType::scalar(scalar), shape, data).map_err(|_| NpyError::TooLarge)
-}
-
-/// The rest of the header behind `'name':`.
-fn field<'h>(header: &'h str, name: &str) -> Option<&'h str> {
-    let found = ['\'', '"'].iter().find_map(|quote| header.split_once(&format!("{quote}{name}{quote}")));
-    found?.1.trim_start().strip_prefix(':').map(str::trim_start)
-}
-
-fn text_field<'h>(header: &'h str, name: &str) -> Option<&'h str> {
-    let value = field(header, name)?;
-    let quote = value.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
-    value[1..].split(quote).next()
-}
-
-fn shape_of(header: &str) -> Result<Vec<i64>, NpyError> {
-    let shape = field(header, "shape").and_then(|value| value.strip_prefix('('));
-    let inner = shape.and_then(|value| value.split(')').next()).ok_or(NpyError::Header("`shape`"))?;
-    let extents = inner.split(',').map(str::trim).filter(|text| !text.is_empty());
-    let extent = |text: &str| text.parse().ok().filter(|extent: &i64| *extent >= 0);
-    extents.map(|text| extent(text).ok_or_else(|| NpyError::Extent(text.to_owned()))).collect()
-}
-
-/// The scalar type of a `descr`, and whether the bytes are in the other order than this machine's.
-fn scalar_of(descr_text: &str) -> Result<(ScalarType, bool), NpyError> {
-    let unknown = || NpyError::Type(descr_text.to_owned());
-    let (order, name) = descr_text.split_at_checked(1).ok_or_else(unknown)?;
-    let scalar =
-        ScalarType::ALL.into_iter().find(|scalar| &descr(*scalar)[1..] == name).ok_or_else(unknown)?;
-    let native = if cfg!(target_endian = "big") { ">" } else { "<" };
-    match order {
-        "|" | "=" => Ok((scalar, false)),
-        "<" | ">" => Ok((scalar, order != native)),
-        _ => Err(unknown()),
-    }
+    Tensor::from_bytes(ElementType::scalar(header.scalar), header.shape, data).map_err(|_| NpyError::TooLarge)
 }
 
 /// Reverses the bytes of every number; a complex number is two.
@@ -211,6 +123,7 @@ fn row_major(data: &[u8], shape: &[i64], size: usize) -> Vec<u8> {
 mod tests {
     use sdfg_language::value::Complex;
 
+    use super::header::{ALIGNMENT, MAGIC};
     use super::*;
 
     #[test]

@@ -1,0 +1,65 @@
+//! Memory of the ranks of a distributed program.
+
+use std::collections::BTreeMap;
+
+use sdfg::symbolic::{EvalError, Expr, Symbol};
+use sdfg::validate::Validated;
+use sdfg_codegen::interface::ArgumentKind;
+use sdfg_codegen::plan::Plan;
+use sdfg_codegen::ranks::{RankProgram, is_distributed, localise};
+
+use super::costs::Values;
+use super::memory::planned;
+use crate::failure::Failure;
+
+/// Bytes that a rank holds while the program runs.
+struct Held {
+    arguments: i64,
+    transients: i64,
+}
+
+/// One line for each rank, and one for the largest.
+///
+/// # Errors
+/// If the program is not distributed, is divided over more ranks, or a size has no value.
+pub(super) fn lines(program: &Validated, values: &Values, ranks: u32) -> Result<Vec<String>, Failure> {
+    if !is_distributed(program.sdfg()) {
+        return Err(Failure::usage("the program is not distributed")
+            .at("--ranks")
+            .help("`sdfg distribute` divides it over ranks"));
+    }
+    let local = localise(program.sdfg()).map_err(Failure::program)?;
+    if ranks < local.ranks() {
+        return Err(Failure::usage(format_args!("the program is divided over {} ranks", local.ranks()))
+            .at(format_args!("--ranks {ranks}"))
+            .help(format_args!("give --ranks {} or more", local.ranks())));
+    }
+    let plan = local.validated().map_err(|rejected| rejected.to_string()).and_then(|valid| planned(&valid));
+    let plan = plan.map_err(Failure::program)?;
+    let mut lines = Vec::new();
+    let mut largest = 0;
+    for rank in 0..ranks {
+        let Held { arguments, transients } = held(&local, &plan, rank, values).map_err(|error| {
+            Failure::usage(format_args!("the memory of a rank has no value: {error}"))
+                .help("set all symbols that occur in sizes with --set")
+        })?;
+        largest = largest.max(arguments + transients);
+        lines.push(format!("rank {rank}: {arguments} bytes of arguments, {transients} bytes of transients"));
+    }
+    lines.push(format!("memory of the largest rank: {largest} bytes"));
+    Ok(lines)
+}
+
+fn held(program: &RankProgram, plan: &Plan, rank: u32, values: &Values) -> Result<Held, EvalError> {
+    let mut symbols: BTreeMap<Symbol, i64> = program.symbols(rank, values)?;
+    symbols.extend(values.iter().map(|(symbol, value)| (symbol.clone(), *value)));
+    let value = |expr: &Expr| expr.eval(&|name| symbols.get(name).copied());
+    let mut arguments = 0;
+    for argument in plan.interface().iter().flat_map(|interface| interface.arguments().to_vec()) {
+        if let ArgumentKind::Array { elements, element, .. } = &argument.kind {
+            arguments += value(elements)? * element.size() as i64;
+        }
+    }
+    let usage = plan.memory_use();
+    Ok(Held { arguments, transients: value(&usage.arena)? + value(&usage.persistent)? })
+}
