@@ -2,13 +2,16 @@
 
 use sdfg::ir::Sdfg;
 use sdfg::path::ElementPath;
+use sdfg::symbolic::Symbol;
 use sdfg::validate::validate;
 use sdfg_codegen::llvm::{self, CompileOptions, OptLevel};
 use sdfg_codegen::lower::{LowerError, lower};
 use sdfg_codegen::mpi::Hooks;
 use sdfg_codegen::ranks::{LocaliseError, localise};
 use sdfg_library::{ExpandLibrary, transformations};
-use sdfg_transforms::distribute::{Distributed, distribute_by, outer_maps, prepare};
+use sdfg_transforms::distribute::{Distributed, distribute, distribute_by, outer_maps, prepare};
+use sdfg_transforms::strategy::model::{Machine, Model, ModelOptions};
+use sdfg_transforms::strategy::{self, StrategyFile};
 use sdfg_transforms::{Pipeline, Soundness, Step};
 
 use crate::applications::{Applications, refused_for_a_reason};
@@ -51,6 +54,36 @@ impl Case {
         let steps = random_parts(&pipeline, ranks, rng);
         let outcome = distribute_by(&mut pipeline, &steps, rng.chance(50));
         (pipeline, outcome)
+    }
+
+    /// The bytes that each rank receives if the program is divided by its cheapest strategy on a machine: as the cost model predicts, and as
+    /// the interpreter counts on as many virtual ranks.
+    ///
+    /// # Errors
+    /// If the model refuses the program, or the distributed program fails.
+    pub fn predicted_bytes(&self, machine: &Machine) -> Result<(Vec<u64>, Vec<u64>), String> {
+        let mut pipeline = Pipeline::on(self.program.clone());
+        let _ = pipeline.apply(Step::from(ExpandLibrary::default()).everywhere(None));
+        pipeline.simplify(&transformations(), None);
+        prepare(&mut pipeline);
+        let prepared = validate(pipeline.program().clone()).map_err(|rejected| rejected.to_string())?;
+        let values = self.arguments.symbols().map(|(name, value)| (Symbol::of(name), value)).collect();
+        let model = Model::new(&prepared, &values, machine, &ModelOptions::default());
+        let model = model.map_err(|error| error.to_string())?;
+        let options = strategy::Options::default();
+        let solution = strategy::search(&model, &options, &()).map_err(|error| error.to_string())?;
+        let limits = strategy::Limits::from(&options);
+        let checked = solution.certificate.check(&model, &solution.strategy, solution.cost, &limits);
+        let checked = checked.map_err(|error| error.to_string())?;
+        let mut file = StrategyFile::new(&model, &solution, &checked);
+        model.describe(&values, &solution.strategy, &mut file);
+        let _ = distribute(&mut pipeline, &file, true).map_err(|error| error.to_string())?;
+        let distributed = validate(pipeline.program().clone()).map_err(|rejected| rejected.to_string())?;
+        let report = self.report(&distributed, machine.ranks)?;
+        let mut counted: Vec<u64> =
+            report.received.iter().map(|received| received.copied + received.combined).collect();
+        counted.resize(machine.ranks as usize, 0);
+        Ok((model.predicted(&solution.strategy).received, counted))
     }
 
     /// Distributes the program over the ranks of MPI that run this process, by a random strategy that is the same on every rank.

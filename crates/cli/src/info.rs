@@ -20,6 +20,7 @@ use crate::retarget::RetargetOption;
 use crate::source::Source;
 use crate::terminal::Terminal;
 use costs::{Table, Values, shown};
+pub(crate) use ranks::bytes_of_largest_rank;
 
 /// Show symbols, containers, nodes, bytes moved, operations and memory.
 ///

@@ -3,6 +3,8 @@
 mod calibrate;
 pub(crate) mod distribute;
 mod program;
+mod scaling;
+mod simulate;
 mod table;
 
 use std::fs::File;
@@ -17,8 +19,8 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 use sdfg_transforms::strategy::model::ModelOptions;
 use sdfg_transforms::strategy::{
-    self, Algorithm, Greedy, Limits, Observer, Operations, Options, OrderRule, Prediction, Progress,
-    ReadError, Rejected, SearchError, Solution, StrategyFile, Tabulated,
+    self, Algorithm, Greedy, Limits, Observer, Operations, Options, OrderRule, PartCounts, Prediction,
+    Progress, ReadError, Rejected, SearchError, Solution, StrategyFile, Tabulated,
 };
 
 use crate::data::SymbolValue;
@@ -148,6 +150,11 @@ enum Read {
     Program(Program),
 }
 
+/// Numbers of parts: all, or with the option those that divide dimensions.
+fn part_counts(divisors: bool) -> PartCounts {
+    if divisors { PartCounts::DivideDimension } else { PartCounts::All }
+}
+
 impl Read {
     fn problem(&self) -> &dyn Operations {
         match self {
@@ -244,7 +251,7 @@ impl StrategyCommand {
 
     fn model_options(&self) -> ModelOptions {
         let iterations = self.iterations.iter().map(|one| (one.label.clone(), one.n)).collect();
-        ModelOptions { divisors_only: self.divisors, minimum_block: self.minimum_block, iterations }
+        ModelOptions { parts: part_counts(self.divisors), minimum_block: self.minimum_block, iterations }
     }
 
     fn graph(&self, name: &str) -> Result<Tabulated, Failure> {

@@ -23,8 +23,8 @@ use sdfg::symbolic::Symbol;
 use sdfg::validate::{Rejected, Validated, Warnings};
 use sdfg_transforms::strategy::model::{Machine, Model, ModelOptions};
 use sdfg_transforms::strategy::{
-    ConfigurationRule, Costs, Edge, End, Greedy, Layouts, Limits, Operation, Options, OrderRule, Problem,
-    Pruning, SearchError, Tabulated, predict, search,
+    ConfigurationRule, Costs, Edge, End, Greedy, Layouts, Limits, Operation, Options, OrderRule, PartCounts,
+    Problem, Pruning, SearchError, Tabulated, predict, search,
 };
 
 fn main() {
@@ -306,7 +306,8 @@ fn programs() {
         let values = sizes.iter().map(|(name, value)| (Symbol::new(name).expect("a name"), *value)).collect();
         let machine = Machine { ranks, ..Machine::default() };
         let start = Instant::now();
-        let options = ModelOptions { divisors_only, ..ModelOptions::default() };
+        let parts = if divisors_only { PartCounts::DivideDimension } else { PartCounts::All };
+        let options = ModelOptions { parts, ..ModelOptions::default() };
         let model = Model::new(&program, &values, &machine, &options).expect("a model");
         let modelled = start.elapsed();
         let start = Instant::now();

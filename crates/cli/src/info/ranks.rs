@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use sdfg::ir::Sdfg;
 use sdfg::symbolic::{EvalError, Expr, Symbol};
 use sdfg::validate::Validated;
 use sdfg_codegen::interface::ArgumentKind;
@@ -48,6 +49,14 @@ pub(super) fn lines(program: &Validated, values: &Values, ranks: u32) -> Result<
     }
     lines.push(format!("memory of the largest rank: {largest} bytes"));
     Ok(lines)
+}
+
+/// Bytes of the rank that holds most; `None` if they have no value, or there is no native code.
+pub(crate) fn bytes_of_largest_rank(program: &Sdfg, values: &Values, ranks: u32) -> Option<i64> {
+    let local = localise(program).ok()?;
+    let plan = planned(&local.validated().ok()?).ok()?;
+    let bytes = |rank| held(&local, &plan, rank, values).map(|held| held.arguments + held.transients);
+    (0..ranks.max(1)).map(bytes).try_fold(0, |most, bytes| Some(bytes.ok()?.max(most)))
 }
 
 fn held(program: &RankProgram, plan: &Plan, rank: u32, values: &Values) -> Result<Held, EvalError> {

@@ -1,5 +1,7 @@
 //! `sdfg distribute`: divides a program over ranks by the cheapest strategy, or by a given one.
 
+use std::collections::BTreeMap;
+
 use clap::Args;
 use sdfg::ir::Sdfg;
 use sdfg::validate::validate;
@@ -10,7 +12,9 @@ use sdfg_transforms::strategy::{Options, StrategyFile};
 use sdfg_transforms::{Chain, Pipeline, Soundness, Step};
 
 use super::program::Program as Modelled;
-use super::{Iterations, Read};
+use super::scaling::scaling_picture;
+use super::simulate::{Growth, MOST_RANKS, Simulation};
+use super::{Iterations, Read, part_counts};
 use crate::data::SymbolValue;
 use crate::failure::Failure;
 use crate::output::{Destination, print};
@@ -46,6 +50,19 @@ pub(crate) struct DistributeCommand {
     /// Also write the strategy that was found.
     #[arg(long, value_name = "FILE", conflicts_with = "strategy")]
     write_strategy: Option<String>,
+    /// Print the predictions of the cost model for 1, 2, 4, ... ranks instead, up to the number of ranks (16384 without -p): time,
+    /// communication, bytes and memory. Dimensions are divided into numbers of parts that divide the number of ranks.
+    #[arg(long, conflicts_with_all = ["strategy", "write_strategy", "data_parallel", "record", "verify"])]
+    simulate: bool,
+    /// With --simulate, also weak scaling: the symbol grows with the number of ranks to this power, as in `N=0.5`.
+    #[arg(long, value_name = "SYMBOL=POWER", requires = "simulate")]
+    weak: Vec<Growth>,
+    /// With --simulate, write the predicted times as SVG.
+    #[arg(long, value_name = "FILE", requires = "simulate")]
+    picture: Option<String>,
+    /// With --simulate, run the program on 1 and 2 ranks of MPI on this machine, and print the times beside the predictions.
+    #[arg(long, requires = "simulate")]
+    measure: bool,
     /// Leave the arguments whole on every rank; otherwise, each rank passes its own part.
     #[arg(long)]
     whole_arguments: bool,
@@ -68,7 +85,7 @@ pub(crate) struct DistributeCommand {
 
 impl DistributeCommand {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
-        for written in [&self.output, &self.record, &self.write_strategy] {
+        for written in [&self.output, &self.record, &self.write_strategy, &self.picture] {
             Destination::new(written.as_deref()).check()?;
         }
         let before = self.program.read(terminal)?;
@@ -81,6 +98,9 @@ impl DistributeCommand {
         let _ = pipeline.apply(Step::from(ExpandLibrary::default()).everywhere(None));
         pipeline.simplify(&sdfg_library::transformations(), None);
         prepare(&mut pipeline);
+        if self.simulate {
+            return self.simulated(&pipeline, terminal);
+        }
         let outcome = match self.processors {
             Some(ranks) if self.data_parallel => {
                 let steps = data_parallel(pipeline.program(), ranks);
@@ -106,6 +126,34 @@ impl DistributeCommand {
         }
     }
 
+    /// Prints predictions instead of distributing.
+    fn simulated(&self, pipeline: &Pipeline, terminal: Terminal) -> Result<(), Failure> {
+        let simulation = Simulation {
+            pipeline,
+            symbols: &self.symbols,
+            machine: self.machine.as_deref(),
+            most: self.processors.unwrap_or(MOST_RANKS),
+            iterations: self.iterations(),
+            whole_arguments: self.whole_arguments,
+            measure: self.measure,
+        };
+        let strong = simulation.table(&[], terminal)?;
+        let weak = if self.weak.is_empty() { None } else { Some(simulation.table(&self.weak, terminal)?) };
+        if let Some(file) = &self.picture {
+            let picture = scaling_picture(&strong, weak.as_ref());
+            Destination::new(Some(file)).write(picture.as_bytes())?;
+        }
+        let mut text = strong.text("strong scaling: the same sizes on all numbers of ranks");
+        if let Some(weak) = &weak {
+            text.push_str(&weak.text("\nweak scaling: sizes grow with the number of ranks"));
+        }
+        Destination::new(self.output.as_deref()).write(text.as_bytes())
+    }
+
+    fn iterations(&self) -> BTreeMap<String, u64> {
+        self.iterations.iter().map(|one| (one.label.clone(), one.n)).collect()
+    }
+
     /// Divides the program by the cheapest strategy, or by that of a file.
     fn by_strategy(&self, pipeline: &mut Pipeline, terminal: Terminal) -> Result<Distributed, Failure> {
         let strategy = match &self.strategy {
@@ -125,8 +173,11 @@ impl DistributeCommand {
 
     /// The cheapest strategy for a program, with a proof that was checked.
     fn optimal(&self, program: &Sdfg, terminal: Terminal) -> Result<StrategyFile, Failure> {
-        let iterations = self.iterations.iter().map(|one| (one.label.clone(), one.n)).collect();
-        let options = ModelOptions { divisors_only: self.divisors, minimum_block: 1, iterations };
+        let options = ModelOptions {
+            parts: part_counts(self.divisors),
+            minimum_block: 1,
+            iterations: self.iterations(),
+        };
         let prepared = validate(program.clone()).map_err(|rejected| {
             Failure::program(format_args!("the prepared program is not valid: {rejected}"))
                 .help("this is a defect of the compiler: please report it with the program")

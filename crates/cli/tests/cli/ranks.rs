@@ -244,3 +244,33 @@ fn info_shows_the_memory_of_each_rank() {
         .fails(2, &["set all symbols that occur in sizes with --set"]);
     bench.run(&["info", "stencil.sdft", "--ranks", "4"]).fails(2, &["the program is not distributed"]);
 }
+
+#[test]
+fn simulations_predict_scaling() {
+    let bench = Bench::new();
+    bench.file("stencil.sdft", STENCIL);
+    let sizes = ["distribute", "stencil.sdft", "--simulate", "--set", "N=1024", "--set", "T=10", "-p", "8"];
+    let shown = results(&bench, &sizes);
+    let rows: Vec<Vec<&str>> = shown.lines().skip(2).map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(rows.iter().map(|row| row[0]).collect::<Vec<_>>(), ["1", "2", "4", "8"]);
+    // Two arrays, and a row of halo for each on two ranks.
+    assert_eq!(rows[0][5..], ["0", (2 * 1024 * 1024 * 8).to_string().as_str()]);
+    assert_eq!(rows[1][6], (2 * (512 + 1) * 1024 * 8).to_string());
+    let speed_up: Vec<f64> = rows.iter().map(|row| row[3].parse().expect("a number")).collect();
+    assert!(speed_up.windows(2).all(|pair| pair[0] < pair[1]) && speed_up[3] < 8.0, "{speed_up:?}");
+    let weak = results(&bench, &[&sizes[..], &["--weak", "N=0.5", "--picture", "s.svg"]].concat());
+    assert!(weak.contains("weak scaling: sizes grow with the number of ranks (seconds)"), "{weak}");
+    let picture = std::fs::read_to_string(bench.path("s.svg")).expect("the picture is written");
+    assert!(
+        picture.starts_with("<svg") && picture.ends_with("</svg>\n") && picture.contains("data parallel")
+    );
+    bench.run(&[&sizes[..], &["--weak", "Q=0.5"]].concat()).fails(2, &["give `--set Q=VALUE`"]);
+    bench.run(&[&sizes[..], &["--weak", "N=two"]].concat()).fails(2, &["`N=two` is no symbol"]);
+    if has_mpi() {
+        let small = ["--simulate", "--measure", "--set", "N=256", "--set", "T=3", "-p", "2"];
+        let shown = results(&bench, &[&["distribute", "stencil.sdft"][..], &small].concat());
+        let last = |line: &str| line.split_whitespace().last().and_then(|text| text.parse::<f64>().ok());
+        let measured: Vec<f64> = shown.lines().skip(2).filter_map(last).collect();
+        assert!(measured.len() == 2 && measured.iter().all(|seconds| *seconds > 0.0), "{shown}");
+    }
+}

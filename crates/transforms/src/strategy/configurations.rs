@@ -7,16 +7,28 @@ use super::error::ProblemError;
 pub struct ConfigurationRule {
     /// Number of processors; a configuration has at most as many parts.
     pub n_processors: u32,
-    /// Whether a dimension is only cut into numbers of parts that divide its size.
-    pub divisors_only: bool,
+    /// The numbers of parts of a dimension.
+    pub parts: PartCounts,
     /// The fewest iterations that each part of a dimension that is cut has; 0 for any number, none included.
     pub minimum_block: u64,
+}
+
+/// Numbers of parts that a dimension is cut into.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PartCounts {
+    /// All of them.
+    #[default]
+    All,
+    /// Those that divide the size of the dimension.
+    DivideDimension,
+    /// Those that divide the number of processors: few enough for thousands of these.
+    DivideProcessors,
 }
 
 impl ConfigurationRule {
     /// Every configuration on `n_processors`, as the strategy-search documents have it (algorithm 1, line 8).
     pub fn all(n_processors: u32) -> Self {
-        ConfigurationRule { n_processors, divisors_only: false, minimum_block: 0 }
+        ConfigurationRule { n_processors, parts: PartCounts::All, minimum_block: 0 }
     }
 
     /// The configurations `(c1, .., cd)` of a domain with product at most the number of processors, in lexicographic
@@ -58,9 +70,12 @@ impl ConfigurationRule {
     }
 
     fn allows(&self, size: u64, parts: u32) -> bool {
-        let parts = u64::from(parts);
-        parts == 1
-            || ((!self.divisors_only || size.is_multiple_of(parts)) && size / parts >= self.minimum_block)
+        let is_permitted = match self.parts {
+            PartCounts::All => true,
+            PartCounts::DivideDimension => size.is_multiple_of(u64::from(parts)),
+            PartCounts::DivideProcessors => self.n_processors.is_multiple_of(parts),
+        };
+        parts == 1 || (is_permitted && size / u64::from(parts) >= self.minimum_block)
     }
 }
 
@@ -79,10 +94,13 @@ mod tests {
                 .collect();
         }
         all.retain(|c: &Vec<u32>| {
+            let is_permitted = |size: u64, parts: u32| match rule.parts {
+                PartCounts::All => true,
+                PartCounts::DivideDimension => size.is_multiple_of(u64::from(parts)),
+                PartCounts::DivideProcessors => p.is_multiple_of(parts),
+            };
             let fits = |(size, parts): (&u64, &u32)| {
-                *parts == 1
-                    || ((!rule.divisors_only || size % u64::from(*parts) == 0)
-                        && size / u64::from(*parts) >= rule.minimum_block)
+                *parts == 1 || (is_permitted(*size, *parts) && size / u64::from(*parts) >= rule.minimum_block)
             };
             c.iter().map(|parts| u64::from(*parts)).product::<u64>() <= u64::from(p)
                 && domain.iter().zip(c).all(fits)
@@ -93,9 +111,9 @@ mod tests {
     #[test]
     fn configurations_are_those_that_brute_force_finds_in_the_same_order() {
         for p in 1..=12 {
-            for divisors_only in [false, true] {
+            for parts in [PartCounts::All, PartCounts::DivideDimension, PartCounts::DivideProcessors] {
                 for minimum_block in [0, 2, 5] {
-                    let rule = ConfigurationRule { n_processors: p, divisors_only, minimum_block };
+                    let rule = ConfigurationRule { n_processors: p, parts, minimum_block };
                     for domain in [&[][..], &[7], &[12, 5], &[6, 1, 30]] {
                         assert_eq!(
                             rule.configurations(domain).unwrap(),

@@ -30,7 +30,7 @@ mod tabulated;
 
 pub use baseline::{data_parallel, serial};
 pub use certificate::{Certificate, Checked, Dominated, Limits, Rejected, Table};
-pub use configurations::ConfigurationRule;
+pub use configurations::{ConfigurationRule, PartCounts};
 pub use error::{ProblemError, ReadError, SearchError};
 pub use layouts::Layouts;
 pub use observer::{Observer, Progress};

@@ -8,7 +8,7 @@ use sdfg::path::ElementPath;
 use sdfg::symbolic::Symbol;
 use sdfg::validate::Validated;
 
-use super::super::configurations::ConfigurationRule;
+use super::super::configurations::{ConfigurationRule, PartCounts};
 use super::super::error::ProblemError;
 use super::super::layouts::Layouts;
 use super::super::problem::{Edge, End, Operations, Problem};
@@ -29,8 +29,8 @@ const BLOCKS: u32 = 1 << 23;
 /// Configurations of a model, and information that the program lacks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelOptions {
-    /// Whether dimensions are only cut into numbers of parts that divide them.
-    pub divisors_only: bool,
+    /// The numbers of parts of dimensions.
+    pub parts: PartCounts,
     /// The fewest iterations of each part of a dimension that is cut; at least 1.
     pub minimum_block: u64,
     /// Trip counts of loops that do not count, by their labels, or by those of the surrounding calls and
@@ -75,7 +75,7 @@ impl Model {
             Walk::program(&sdfg, values, &options.iterations)?;
         let rule = ConfigurationRule {
             n_processors: machine.ranks,
-            divisors_only: options.divisors_only,
+            parts: options.parts,
             minimum_block: options.minimum_block.max(1),
         };
         let limit = (BLOCKS / machine.ranks) as usize;
@@ -147,6 +147,11 @@ impl Model {
     /// Approximations of the model: the place and the substitute.
     pub fn approximations(&self) -> &[String] {
         &self.approximations
+    }
+
+    /// Number of ranks of the machine.
+    pub(super) fn n_ranks(&self) -> u32 {
+        self.machine.ranks
     }
 
     /// Number of executions of each operation.

@@ -22,6 +22,13 @@ pub struct Load {
     pub messages: u64,
 }
 
+impl Load {
+    /// The same load of a rank that needs nothing of others.
+    pub(super) fn without_communication(&self) -> Load {
+        Load { operations: self.operations, memory_bytes: self.memory_bytes, ..Load::default() }
+    }
+}
+
 /// Numbers of elements of an operand that a rank accesses, and of those outside of its owned part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Touched {

@@ -16,6 +16,7 @@ mod load;
 mod machine;
 mod moves;
 mod operator;
+mod predicted;
 mod read;
 mod scope;
 #[cfg(test)]
@@ -27,3 +28,4 @@ pub use costs::{Model, ModelOptions};
 pub use error::ModelError;
 pub use load::Load;
 pub use machine::{Machine, MachineError};
+pub use predicted::Predicted;

@@ -1,7 +1,7 @@
 //! Tests of the example programs, and of refused programs.
 
 use crate::strategy::model::{Machine, Model, ModelOptions};
-use crate::strategy::{Limits, Operations, Options, Problem, cost, search, serial};
+use crate::strategy::{Limits, Operations, Options, PartCounts, Problem, cost, search, serial};
 
 use super::model;
 
@@ -58,20 +58,21 @@ fn configurations_may_be_only_divisors_or_not_too_small() {
     let values =
         values.map(|(name, value)| (sdfg::symbolic::Symbol::new(name).expect("a name"), value)).into();
     let machine = Machine { ranks: 16, ..Machine::default() };
-    let configurations = |divisors_only, minimum_block| {
-        let options = ModelOptions { divisors_only, minimum_block, ..ModelOptions::default() };
+    let configurations = |parts, minimum_block| {
+        let options = ModelOptions { parts, minimum_block, ..ModelOptions::default() };
         let model = Model::new(&super::program(MATMUL), &values, &machine, &options).expect("a model");
         model.configurations(0).to_vec()
     };
-    let all = configurations(false, 0);
+    let (all_parts, divisors) = (PartCounts::All, PartCounts::DivideDimension);
+    let all = configurations(all_parts, 0);
     let divides = |parts: &Vec<u32>| 60 % parts[0] == 0 && 50 % parts[1] == 0 && 40 % parts[2] == 0;
     let is_large = |parts: &Vec<u32>| [60, 50, 40].iter().zip(parts).all(|(n, c)| *c == 1 || n / c >= 10);
     let only =
         |wanted: &dyn Fn(&Vec<u32>) -> bool| all.iter().filter(|c| wanted(c)).cloned().collect::<Vec<_>>();
-    assert_eq!(configurations(true, 0), only(&divides));
-    assert_eq!(configurations(false, 10), only(&is_large));
-    assert_eq!(configurations(true, 10), only(&|c| divides(c) && is_large(c)));
-    assert!(all.len() > configurations(true, 0).len() && configurations(true, 10).len() > 1);
+    assert_eq!(configurations(divisors, 0), only(&divides));
+    assert_eq!(configurations(all_parts, 10), only(&is_large));
+    assert_eq!(configurations(divisors, 10), only(&|c| divides(c) && is_large(c)));
+    assert!(all.len() > configurations(divisors, 0).len() && configurations(divisors, 10).len() > 1);
 }
 
 #[test]

@@ -1,0 +1,28 @@
+//! Bytes that ranks receive: the prediction of the cost model against the count of the interpreter.
+
+use sdfg_programs::subjects::Subjects;
+use sdfg_transforms::strategy::model::Machine;
+
+/// Programs whose distributed form moves exactly what the model predicts, on 3 ranks. `docs/ranks.md` tells why others move more.
+const EXACT: [(Subjects, &str); 4] = [
+    (Subjects::Programs, "laplace"),
+    (Subjects::Programs, "matmul"),
+    (Subjects::Polybench, "jacobi_1d"),
+    (Subjects::Polybench, "k2mm"),
+];
+
+#[test]
+fn the_model_predicts_the_bytes_that_ranks_receive() {
+    // Arithmetic costs much more than messages: everything is divided.
+    let machine =
+        Machine { ranks: 3, operations_per_second: 1.0, latency_seconds: 0.0, ..Machine::default() };
+    let mut moved = 0;
+    for (subjects, name) in EXACT {
+        let number = (0..subjects.count()).find(|number| subjects.program(*number).0 == name);
+        let case = subjects.case(number.expect("a program"), 1).expect("a case");
+        let (predicted, counted) = case.predicted_bytes(&machine).expect("it is distributed");
+        assert_eq!(predicted, counted, "{name}");
+        moved += counted.iter().sum::<u64>();
+    }
+    assert!(moved > 0);
+}
