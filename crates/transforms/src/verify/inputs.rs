@@ -146,11 +146,18 @@ pub(super) struct Draft {
     pub(super) numbers: BTreeMap<String, i64>,
     /// Elements of integer arrays, by name.
     pub(super) indices: BTreeMap<String, Indices>,
+    /// A symbol or an integer scalar whose value is tried: no repair takes it back.
+    pub(super) kept: Option<String>,
 }
 
 impl Draft {
     fn new(recipe: Recipe, grown: BTreeMap<Symbol, i64>) -> Self {
-        Draft { recipe, grown, numbers: BTreeMap::new(), indices: BTreeMap::new() }
+        Draft { recipe, grown, numbers: BTreeMap::new(), indices: BTreeMap::new(), kept: None }
+    }
+
+    /// Whether a repair may change a value.
+    pub(super) fn may_change(&self, name: &str) -> bool {
+        self.kept.as_deref() != Some(name)
     }
 }
 

@@ -64,6 +64,7 @@ fn changes(draft: &Draft, variable: &Variable, ends: &BTreeSet<i64>) -> Vec<Draf
                 let mut draft = draft.clone();
                 draft.grown.retain(|symbol, _| symbol.as_str() != name);
                 draft.numbers.insert(name.clone(), value);
+                draft.kept = Some(name.clone());
                 draft
             };
             values.into_iter().map(change).collect()
@@ -115,18 +116,52 @@ pub(super) fn refine(
             }
         }
         let ends = constant_ends(signature.sdfg, &search.furthest);
-        for variable in by_distance(&variables, &origins.distances(signature.sdfg, &search.furthest)) {
-            for draft in changes(&search.best, variable, &ends) {
-                match search.attempt(draft, REPAIRS) {
-                    Attempt::Fits(found) => return Ok(found),
-                    Attempt::Further => continue 'search,
-                    Attempt::Spent => return Err(search.furthest),
-                    Attempt::NoFurther => {}
-                }
+        let distances = origins.distances(signature.sdfg, &search.furthest);
+        let (best, sorted) = (search.best.clone(), by_distance(&variables, &distances));
+        let all = || sorted.iter().flat_map(|variable| changes(&best, variable, &ends));
+        let before = extents(signature, &best);
+        let lost = |draft: &Draft| Loss::between(&before, &extents(signature, draft));
+        let with = |loss| all().filter(move |draft| lost(draft) == loss);
+        for draft in with(Loss::None).chain(with(Loss::Part)).chain(with(Loss::All)) {
+            match search.attempt(draft, REPAIRS) {
+                Attempt::Fits(found) => return Ok(found),
+                Attempt::Further => continue 'search,
+                Attempt::Spent => return Err(search.furthest),
+                Attempt::NoFurther => {}
             }
         }
         return Err(search.furthest);
     }
+}
+
+/// The elements that a change takes from an array. The program comes further without them, because loops over the array end before
+/// the trap. What they need is then not found, although a later access may need the elements.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Loss {
+    None,
+    /// An extent is smaller.
+    Part,
+    /// An extent is zero, or less.
+    All,
+}
+
+impl Loss {
+    /// The loss from the extents before to those after.
+    fn between(before: &[i64], after: &[i64]) -> Self {
+        let smaller = || before.iter().zip(after).filter(|(before, after)| after < before);
+        match smaller().map(|(_, after)| *after).min() {
+            None => Loss::None,
+            Some(extent) if extent <= 0 => Loss::All,
+            Some(_) => Loss::Part,
+        }
+    }
+}
+
+/// The extents of all arguments; zero for those without a value.
+fn extents(signature: &Signature<'_>, draft: &Draft) -> Vec<i64> {
+    let values = signature.symbols(draft);
+    let extents = signature.sdfg.arguments().flat_map(|(_, container)| container.shape());
+    extents.map(|extent| extent.eval(&|name| values.get(name).copied()).unwrap_or(0)).collect()
 }
 
 /// A search from one draft.
@@ -156,10 +191,16 @@ enum Attempt {
 }
 
 impl Search<'_, '_> {
-    /// Runs a draft, and repairs it so many times after traps that come no further.
+    /// Runs a draft, and repairs it after traps that come no further: so many times, and more as long as each repair comes further
+    /// than the one before.
     fn attempt(&mut self, mut draft: Draft, repairs: usize) -> Attempt {
-        let mut last: Option<ElementPath> = None;
-        for _ in 0..=repairs {
+        let mut last: Option<Box<Trap>> = None;
+        // The draft before its last repair moved a lower bound.
+        let mut unmoved: Option<Draft> = None;
+        // Places where a lower bound moved and the trap stayed the same.
+        let mut rigid = BTreeSet::new();
+        let mut count = 0;
+        while count <= repairs {
             if self.runs == RUNS || self.work > WORK {
                 return Attempt::Spent;
             }
@@ -193,16 +234,26 @@ impl Search<'_, '_> {
                     self.seen.clear();
                 }
                 self.seen.insert(trap.path.clone());
+                draft.kept = None;
                 (self.best, self.furthest) = (draft, trap);
                 return Attempt::Further;
             }
-            let by_offset = last.as_ref() == Some(&trap.path);
-            last = Some(trap.path.clone());
-            if !repair(self.signature, self.origins, &trap, by_offset, &mut draft)
-                && !self.signature.grow(&trap.kind, &mut draft)
+            let is_same = last.as_ref().is_some_and(|last| last.path == trap.path);
+            if let Some(before) = unmoved.take()
+                && last.as_ref().is_some_and(|last| is_same && last.kind == trap.kind)
             {
+                rigid.insert(trap.path.clone());
+                draft = before;
+            }
+            // A repair that comes further than the one before is no repetition.
+            count += usize::from(last.is_none_or(|last| trap.progress <= last.progress));
+            let by_offset = is_same && !rigid.contains(&trap.path);
+            unmoved = by_offset.then(|| draft.clone());
+            let is_repaired = repair(self.signature, self.origins, &trap, by_offset, &mut draft);
+            if !is_repaired && !self.signature.grow(&trap.kind, &mut draft) {
                 return Attempt::NoFurther;
             }
+            last = Some(trap);
         }
         Attempt::NoFurther
     }

@@ -34,14 +34,15 @@ pub(super) fn repair(
         }
         let size = place.shape.get(at).and_then(Expr::as_symbol);
         let size = size.and_then(|symbol| origins.source(symbol.as_str(), &|name| signature.is_number(name)));
+        let size = size.filter(|name| before.may_change(name));
         let beyond = if *index < 0 { *index } else { index - extent + 1 };
         let of_dimension =
             place.subsets.iter().filter_map(|subset| subset.0.get(at)).map(|range| &range.begin);
-        let offset = of_dimension.filter_map(|index| offset(signature, origins, index)).next();
+        let offset = of_dimension.filter_map(|index| offset(signature, origins, &before, index)).next();
         let offset = offset.and_then(|(name, sign)| Some((value(&name)? - sign * beyond, name)));
         let grows = index >= extent && *index < LARGEST && !(by_offset && offset.is_some());
         let composite = place.shape.get(at).filter(|extent| grows && extent.as_symbol().is_none());
-        let composite = composite.and_then(|extent| shifts(signature, origins, extent).next());
+        let composite = composite.and_then(|extent| shifts(signature, origins, &before, extent).next());
         let composite = composite.and_then(|(name, sign)| Some((value(&name)? + sign * beyond, name)));
         if let Some(name) = size.filter(|_| grows) {
             // Half as much again, so that a loop that comes further with each size does not need a run for each iteration.
@@ -62,22 +63,28 @@ pub(super) fn repair(
 }
 
 /// The argument that shifts an index, a lower bound, and its sign there. Extents decide too much else.
-fn offset(signature: &Signature<'_>, origins: &Origins, index: &Expr) -> Option<(String, i64)> {
+fn offset(
+    signature: &Signature<'_>,
+    origins: &Origins,
+    draft: &Draft,
+    index: &Expr,
+) -> Option<(String, i64)> {
     let is_size = |name: &str| signature.sizes.iter().any(|size| size.as_str() == name);
-    shifts(signature, origins, index).find(|(name, _)| !is_size(name))
+    shifts(signature, origins, draft, index).find(|(name, _)| !is_size(name))
 }
 
-/// The arguments that an expression contains once, each with its sign there.
+/// The arguments that an expression contains once and that may change, each with its sign there.
 fn shifts<'e>(
     signature: &'e Signature<'_>,
     origins: &'e Origins,
+    draft: &'e Draft,
     expr: &'e Expr,
 ) -> impl Iterator<Item = (String, i64)> + 'e {
     expr.free_symbols().into_iter().filter_map(|symbol| {
         let next = Expr::symbol(symbol.clone()) + Expr::one();
         let sign = (expr.with_symbol(&symbol, &next) - expr.clone()).as_int()?;
         let name = origins.source(symbol.as_str(), &|name| signature.is_number(name))?;
-        (sign.abs() == 1).then_some((name, sign))
+        (sign.abs() == 1 && draft.may_change(&name)).then_some((name, sign))
     })
 }
 
@@ -115,7 +122,10 @@ impl Signature<'_> {
             Some(_) | None => self.sizes.iter().cloned().collect(),
         };
         let mut has_grown = false;
-        for symbol in symbols.into_iter().filter(|symbol| !self.fixed.contains_key(symbol)) {
+        let may_grow =
+            |symbol: &Symbol| !self.fixed.contains_key(symbol) && draft.may_change(symbol.as_str());
+        let symbols: Vec<Symbol> = symbols.into_iter().filter(may_grow).collect();
+        for symbol in symbols {
             let before = draft.grown.get(&symbol).copied().unwrap_or(draft.recipe.smallest());
             let size = (index[at] + 1).min(4 * before).max(2 * before);
             has_grown |= size <= LARGEST;

@@ -404,6 +404,114 @@ fn bounds_follow_from_the_traps() {
     }
 }
 
+/// Index arrays with different values, which maps read one after the other. Empty maps come further than each of them, but the end
+/// needs elements.
+#[test]
+fn arrays_are_not_empty_while_something_else_helps() {
+    let states: String = [("I", 1), ("J", 0), ("K", 2)]
+        .map(|(name, value)| {
+            format!(
+                "  state over_{name} {{
+    access {name}
+    access C
+    access R
+    map m [i = 0:N] {{
+      tasklet t (c, at) -> (o) {{ o = c[at - {value}] }}
+      m.C -> t.c: C[0:1]
+      m.{name} -> t.at: {name}[i]
+      t.o -> m.R: R[i]
+    }}
+    C -> m.C
+    {name} -> m.{name}
+    m.R -> R
+  }}
+"
+            )
+        })
+        .concat();
+    let found = fitting(&format!(
+        "sdfg p {{
+  symbol N: i64
+  array I: i64[N]
+  array J: i64[N]
+  array K: i64[N]
+  array A: f64[N]
+  array C: f64[1]
+  array R: f64[N]
+  array S: f64[1]
+{states}  state last {{
+    access A
+    access S
+    A -> S: A[5] -> S[0]
+  }}
+}}
+"
+    ));
+    assert!(found.before.symbols().any(|(_, value)| value > 5));
+}
+
+/// All of `A` is moved by its lower bound into `B`, which has one element: the extent of `A` is one, and the bound that of the loop. A
+/// repair that takes either value back finds none.
+#[test]
+fn repairs_leave_the_value_that_is_tried() {
+    let found = fitting(
+        "sdfg p {
+          symbol N: i64
+          symbol low: i64
+          symbol first: i64
+          array A: f64[N]
+          array B: f64[1]
+          array R: f64[1]
+          loop rows: i = first + 20; i < first + 21; i = i + 1 {
+            state s {
+              access A
+              access R
+              A -> R: A[i - low] -> R[0]
+            }
+          }
+          loop all: i = 0; i < N; i = i + 1 {
+            state t {
+              access B
+              access R
+              B -> R: B[i] -> R[0]
+            }
+          }
+        }",
+    );
+    let symbols: BTreeMap<&str, i64> = found.before.symbols().collect();
+    assert_eq!((symbols["N"], symbols["low"] - symbols["first"]), (1, 20));
+}
+
+/// The loop begins at the lower bound of `A`, a sum, which therefore moves no index: only a larger extent helps. `B` keeps the recipes away.
+#[test]
+fn extents_grow_where_no_lower_bound_helps() {
+    let found = fitting(
+        "sdfg p {
+          symbol N: i64
+          symbol M: i64
+          symbol low: i64
+          symbol more: i64
+          symbol other: i64
+          array A: f64[N]
+          array B: f64[M]
+          array R: f64[1]
+          state s {
+            access B
+            access R
+            B -> R: B[-200 - other] -> R[0]
+          }
+          loop rows: i = low + more; i < low + more + 400; i = i + 1 {
+            state t {
+              access A
+              access R
+              A -> R: A[i - low - more] -> R[0]
+            }
+          }
+        }",
+    );
+    assert!(found.before.symbols().any(|(name, value)| name == "N" && value >= 400));
+}
+
 #[test]
 fn the_distance_counts_the_steps_to_the_origin_of_a_value() {
     let program = sdfg::text::parse(
