@@ -48,7 +48,7 @@ impl Case {
     fn divided(&self, ranks: usize, rng: &mut Rng) -> (Pipeline, Distributed) {
         let mut pipeline = Pipeline::on(self.program.clone());
         // Not every program has something to expand.
-        let _ = pipeline.apply(Step::from(ExpandLibrary::default()).everywhere(None));
+        let _ = pipeline.apply(Step::from(ExpandLibrary::by("pure")).everywhere(None));
         pipeline.simplify(&transformations(), None);
         prepare(&mut pipeline);
         let steps = random_parts(&pipeline, ranks, rng);

@@ -6,13 +6,18 @@
 //! containers that are cut alike ([`RedundantRedistribution`]). All of these are steps of the pipeline, so a chain
 //! replays them.
 
+use std::cmp::Reverse;
+
 use sdfg::analysis::ScopeTree;
-use sdfg::ir::{ContainerId, NodeKind, Sdfg};
+use sdfg::ir::{BlockKind, Blocks, ContainerId, NodeKind, Sdfg};
 use sdfg::path::{ElementPath, ElementPlace, Target};
 use thiserror::Error;
 
 use crate::engine::{Match, Pipeline, Step, TransformError, Transformation, places};
-use crate::rewrites::{DistributeContainer, MpiTransform, RaiseLoops, RedundantRedistribution, StateFission};
+use crate::loops::state_block;
+use crate::rewrites::{
+    DistributeContainer, LiftToLibrary, MpiTransform, RaiseLoops, RedundantRedistribution, StateFission,
+};
 use crate::strategy::StrategyFile;
 
 /// A strategy does not belong to a program.
@@ -110,12 +115,17 @@ pub fn distribute_by(
     }
     // What a map writes is cut as the map leaves it; readers fetch what they need in another form.
     let cut = DistributeContainer::default();
-    while apply_first(pipeline, &cut, |program, found| cuts(program, found, true, arguments)) {}
-    while apply_first(pipeline, &cut, |program, found| cuts(program, found, false, arguments)) {}
+    while apply_innermost(pipeline, &cut, |program, found| cuts(program, found, true, arguments)) {}
+    while apply_innermost(pipeline, &cut, |program, found| cuts(program, found, false, arguments)) {}
     let redundant = RedundantRedistribution::default();
-    while apply_first(pipeline, &redundant, |_, _| true) {
-        outcome.left_out += 1;
+    // A container that has halos is written directly only where they are refreshed before each read.
+    for with_halos in [false, true] {
+        while apply_first(pipeline, &redundant, |program, found| with_halos || !has_copies(program, found)) {
+            outcome.left_out += 1;
+        }
     }
+    // Products of matrices that were divided as maps are products on each rank, which a BLAS may compute.
+    let _ = pipeline.apply(Step::from(LiftToLibrary::default()).everywhere(None));
     outcome
 }
 
@@ -185,16 +195,57 @@ fn cuts(program: &Sdfg, found: &Match, written: bool, arguments: bool) -> bool {
     is_cut(from) == written && (arguments || program.container(whole).transient)
 }
 
+/// Number of loops around the state of a match.
+fn loop_depth(program: &Sdfg, found: &Match) -> usize {
+    let (mut depth, mut at) =
+        (0, found.calls.is_empty().then(|| state_block(program, found.state())).flatten());
+    while let Some(block) = at {
+        let block = program.block(block);
+        depth += usize::from(matches!(block.kind, BlockKind::Loop(_)));
+        at = program.region(block.region).parent;
+    }
+    depth
+}
+
+/// Whether the container at one end of a match has halos or replicas.
+fn has_copies(program: &Sdfg, found: &Match) -> bool {
+    if !found.calls.is_empty() {
+        return false;
+    }
+    let state = program.state(found.state());
+    let container = |at: usize| state.node(found.node(at)).kind.container();
+    let blocks = |id| program.container(id).distribution.blocks();
+    let ends = [container(0), container(1)].into_iter().flatten().filter_map(blocks);
+    ends.into_iter().any(Blocks::has_copies)
+}
+
 /// Applies a transformation at the first match that passes its check and a test.
 fn apply_first(
     pipeline: &mut Pipeline,
     transformation: &dyn Transformation,
     wanted: impl Fn(&Sdfg, &Match) -> bool,
 ) -> bool {
-    for found in places(pipeline.program(), transformation) {
-        if wanted(pipeline.program(), &found) && pipeline.apply_at(transformation, &found).is_ok() {
-            return true;
-        }
-    }
-    false
+    let all = places(pipeline.program(), transformation);
+    apply_among(pipeline, transformation, all, wanted)
+}
+
+/// The same, first in what most loops are around: a container that maps cut in different ways gets the cut of what runs most often.
+fn apply_innermost(
+    pipeline: &mut Pipeline,
+    transformation: &dyn Transformation,
+    wanted: impl Fn(&Sdfg, &Match) -> bool,
+) -> bool {
+    let mut all = places(pipeline.program(), transformation);
+    all.sort_by_key(|found| Reverse(loop_depth(pipeline.program(), found)));
+    apply_among(pipeline, transformation, all, wanted)
+}
+
+fn apply_among(
+    pipeline: &mut Pipeline,
+    transformation: &dyn Transformation,
+    all: Vec<Match>,
+    wanted: impl Fn(&Sdfg, &Match) -> bool,
+) -> bool {
+    all.into_iter()
+        .any(|found| wanted(pipeline.program(), &found) && pipeline.apply_at(transformation, &found).is_ok())
 }

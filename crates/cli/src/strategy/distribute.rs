@@ -95,7 +95,7 @@ impl DistributeCommand {
         };
         let mut pipeline = Pipeline::on(before);
         // A program without library nodes has nothing to expand.
-        let _ = pipeline.apply(Step::from(ExpandLibrary::default()).everywhere(None));
+        let _ = pipeline.apply(Step::from(ExpandLibrary::by("pure")).everywhere(None));
         pipeline.simplify(&sdfg_library::transformations(), None);
         prepare(&mut pipeline);
         if self.simulate {

@@ -341,7 +341,7 @@ impl<'a> Prover<'a> {
         }
         let mut further: Vec<Expr> =
             goal.atoms().flat_map(|atom| self.quotient_facts(atom, branch.depth)).collect();
-        further.extend(self.neighbour_facts(goal));
+        further.extend(self.neighbour_facts(goal, branch.depth));
         for (index, fact) in branch.facts.iter().chain(&further).enumerate() {
             // Each term looks for its like; most comparisons end at the degree.
             let compared = fact.0.terms.len().saturating_mul(goal.0.terms.len()) / 16;
@@ -404,9 +404,9 @@ impl<'a> Prover<'a> {
         }
     }
 
-    /// Relation between quotients of neighbouring numerators by the same constant, each fact as an expression
-    /// `>= 0`: with `d = b - a` constant, `d // c <= b // c - a // c <= ceil_div(d, c)`.
-    fn neighbour_facts(&self, goal: &Expr) -> Vec<Expr> {
+    /// Relation between quotients of two numerators by the same constant, each fact as an expression `>= 0`: with
+    /// `d = b - a` constant, `d // c <= b // c - a // c <= ceil_div(d, c)`; otherwise the larger numerator has the larger quotient.
+    fn neighbour_facts(&self, goal: &Expr, depth: u32) -> Vec<Expr> {
         let mut quotients: Vec<(Expr, &Expr, Expr)> = Vec::new();
         for atom in goal.atoms() {
             let (Atom::FloorDiv(a, c) | Atom::CeilDiv(a, c)) = atom else { continue };
@@ -425,9 +425,15 @@ impl<'a> Prover<'a> {
                 if !self.effort.spend(a.parts().saturating_add(b.parts())) {
                     return Vec::new();
                 }
-                let distance = b - a;
-                if distance.is_constant() && !distance.is_zero() {
-                    let gap = greater - lesser;
+                let (distance, gap) = (b - a, greater - lesser);
+                if !distance.is_constant() {
+                    let shown = |goal: &Expr| self.prove(goal, &Branch { depth, ..Branch::default() });
+                    if shown(&distance) {
+                        facts.push(gap);
+                    } else if shown(&-&distance) {
+                        facts.push(-gap);
+                    }
+                } else if !distance.is_zero() {
                     facts.push(&gap - distance.floor_div(divisor));
                     facts.push(distance.ceil_div(divisor) - gap);
                 }

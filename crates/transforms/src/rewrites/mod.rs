@@ -7,6 +7,7 @@ mod accumulate_transient;
 mod buffer_tiling;
 mod dead_dataflow;
 mod dead_state;
+mod defined_before;
 mod diamond_tiling;
 mod distribute_container;
 mod double_buffering;

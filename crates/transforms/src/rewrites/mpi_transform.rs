@@ -6,13 +6,15 @@ use sdfg::analysis::ScopeTree;
 use sdfg::analysis::symbol_facts_at;
 use sdfg::edit::{Cover, EditError, Editor, LeadingDimension, Partials};
 use sdfg::ir::{
-    Access, Blocks, Container, ContainerId, Cut, Distribution, Edge, EdgeId, Flow, Lifetime, Map, Memlet,
-    Node, NodeId, NodeKind, Parts, Schedule, ScheduleKind, StateId,
+    Access, Blocks, ContainerId, Cut, Distribution, Edge, EdgeId, Flow, Lifetime, Map, Memlet, Node, NodeId,
+    NodeKind, Parts, Schedule, ScheduleKind, StateId,
 };
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::{Expr, Symbol};
 use serde::{Deserialize, Serialize};
 
+use super::defined_before::is_defined_before;
+use super::distribute_container::without_halos;
 use super::fill::{Fill, neutral_of};
 use super::map_tiling::MapTiling;
 use super::moved_data::{Moved, check_copies, contents, outer_edges, outermost_on_host};
@@ -44,7 +46,8 @@ use crate::pattern::{NodeClass, Pattern};
 /// - A conflict resolution has no neutral element.
 /// - Two edges of the map write the same elements, or an iteration reads an element after it wrote it.
 /// - A node that the map waits for, or that waits for the map, touches its data at another access node.
-/// - A part that is copied has no exact form. Arguments may be copied beyond what the map reads.
+/// - A part that is copied has no exact form. Arguments, and containers that an earlier state sets as a whole, may be copied
+///   beyond what the map reads.
 ///
 /// # Before
 ///
@@ -217,20 +220,22 @@ impl Transformation for MpiTransform {
         let edges = outer_edges(editor.state(state)?, entry);
         let (domain, accessed) = self.foreseen(editor, found, &edges)?;
         let at = Distributed { state, entry, domain };
-        let mut combined = Vec::new();
+        let (mut held, mut combined) = (Vec::new(), Vec::new());
+        // Edges that read come first.
         for (edge, inside) in edges.iter().zip(&accessed) {
             let memlet = &editor.state(state)?.edge(*edge).memlet;
             match &memlet.flow {
                 Flow::Read(access) => {
                     let access = access.clone();
-                    at.read(editor, *edge, &access, inside)?;
+                    held.extend(at.read(editor, *edge, &access, inside)?);
                 }
                 Flow::Write { to, resolution: None } => {
                     let to = to.clone();
-                    at.write(editor, *edge, &to, inside)?;
+                    at.write(editor, *edge, &to, inside, &held)?;
                 }
                 Flow::Write { to, resolution: Some(_) } => {
-                    let cover = cover(editor.sdfg().container(to.container));
+                    let to = to.container;
+                    let cover = cover(editor, state, to);
                     combined.push((editor.copied_over(state, *edge, cover)?, inside));
                 }
                 Flow::Order | Flow::Copy { .. } | Flow::Value | Flow::Bind(_) => {}
@@ -297,9 +302,12 @@ impl MpiTransform {
     }
 }
 
-/// Copies may read more of arguments than the map does: these are defined.
-fn cover(container: &Container) -> Cover {
-    if container.is_argument() { Cover::MoreIsDefined } else { Cover::Exact }
+/// Copies may read more than the map does of what is defined: arguments, and what an earlier state writes as a whole.
+fn cover(editor: &mut Editor<'_>, state: StateId, id: ContainerId) -> Cover {
+    match editor.sdfg().container(id).is_argument() || is_defined_before(editor, state, id) {
+        true => Cover::MoreIsDefined,
+        false => Cover::Exact,
+    }
 }
 
 /// A map that is divided over ranks.
@@ -310,15 +318,23 @@ struct Distributed {
     domain: Domain,
 }
 
+/// The part of a container that the ranks hold for their reads.
+struct Held {
+    original: ContainerId,
+    part: ContainerId,
+    /// Its cuts without halos.
+    owned: Blocks,
+}
+
 impl Distributed {
-    /// Lets the ranks read what they hold. `inside` is what one part accesses.
+    /// Lets the ranks read what they hold, and tells where if that is another container. `inside` is what one part accesses.
     fn read(
         &self,
         editor: &mut Editor<'_>,
         edge: EdgeId,
         access: &Access,
         inside: &Subset,
-    ) -> Result<(), EditError> {
+    ) -> Result<Option<Held>, EditError> {
         let known = symbol_facts_at(editor.sdfg(), self.state, None);
         let container = editor.sdfg().container(access.container);
         let accessed = Accessed { subset: inside, shape: container.shape() };
@@ -326,21 +342,26 @@ impl Distributed {
         let needed = needed.map_or(Distribution::Replicated, Distribution::Blocks);
         let has_copies = needed.blocks().is_some_and(Blocks::has_copies);
         if container.distribution == needed && !has_copies {
-            return Ok(());
+            return Ok(None);
         }
-        let (name, cover) = (container.name.clone(), cover(container));
+        let name = container.name.clone();
+        let cover = cover(editor, self.state, access.container);
         let name = editor.derived_container_name(&name, "part");
         let (double, _) = editor.add_double(self.state, edge, &name, cover)?;
-        distribute(editor, double, needed)
+        let owned = needed.blocks().map(without_halos);
+        distribute(editor, double, needed)?;
+        Ok(owned.map(|owned| Held { original: access.container, part: double, owned }))
     }
 
-    /// Lets each rank write to what it owns.
+    /// Lets each rank write to what it owns. A map that changes a container in place does so in the part that it reads: no
+    /// iteration reads what another one writes.
     fn write(
         &self,
         editor: &mut Editor<'_>,
         edge: EdgeId,
         access: &Access,
         inside: &Subset,
+        held: &[Held],
     ) -> Result<(), EditError> {
         let known = symbol_facts_at(editor.sdfg(), self.state, None);
         let container = editor.sdfg().container(access.container);
@@ -356,6 +377,11 @@ impl Distributed {
         }
         let name = editor.derived_container_name(&name, "part");
         let (double, _) = editor.add_double(self.state, edge, &name, Cover::Exact)?;
+        let in_place = held.iter().find(|held| held.original == access.container && held.owned == blocks);
+        if let Some(held) = in_place {
+            editor.replace_container(self.state, double, held.part)?;
+            return editor.remove_container(double);
+        }
         distribute(editor, double, Distribution::Blocks(blocks))
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use sdfg::analysis::{ScopeTree, node_leads_to};
 use sdfg::edit::{EditError, Editor};
-use sdfg::ir::{BlockKind, Flow, NodeId, State};
+use sdfg::ir::{BlockKind, Edge, EdgeId, Flow, NodeId, State, StateId};
 use serde::{Deserialize, Serialize};
 
 use super::moved_data::contents;
@@ -137,6 +137,7 @@ impl Transformation for StateFission {
         let label = editor.state(state)?.node(entry).label.clone();
         let parts = Parts::of(editor.state(state)?, entry);
         let mut entry = entry;
+        wait_for_nothing(editor, state, &parts.before)?;
         if !parts.before.is_empty() {
             let Some(block) = state_block(editor.sdfg(), state) else {
                 return Err(EditError::NoState(state));
@@ -151,6 +152,7 @@ impl Transformation for StateFission {
         let graph = editor.state(state)?;
         let parts = Parts::of(graph, entry);
         if !parts.after(graph).is_empty() {
+            wait_for_nothing(editor, state, &parts.own)?;
             let Some(block) = state_block(editor.sdfg(), state) else {
                 return Err(EditError::NoState(state));
             };
@@ -158,6 +160,24 @@ impl Transformation for StateFission {
         }
         Ok(())
     }
+}
+
+/// Removes edges that order nodes behind access nodes outside that nothing writes: there is nothing to wait for.
+fn wait_for_nothing(
+    editor: &mut Editor<'_>,
+    state: StateId,
+    nodes: &BTreeSet<NodeId>,
+) -> Result<(), EditError> {
+    let graph = editor.state(state)?;
+    let waits = |edge: &Edge| {
+        matches!(edge.memlet.flow, Flow::Order)
+            && nodes.contains(&edge.dst)
+            && !nodes.contains(&edge.src)
+            && graph.node(edge.src).kind.container().is_some()
+            && graph.each_in_edge(edge.src).next().is_none()
+    };
+    let idle: Vec<EdgeId> = graph.edges().filter(|(_, edge)| waits(edge)).map(|(id, _)| id).collect();
+    idle.into_iter().try_for_each(|edge| editor.remove_edge(state, edge))
 }
 
 /// The nodes of a state around a map.

@@ -1,6 +1,6 @@
 //! Containers that are cut, and the copies between them, run in the interpreter on virtual ranks.
 
-use super::support::{applies, difference, page_is_true, parsed, refuses};
+use super::support::{applies, difference, page_is_true, parsed, refuses, refuses_rightly};
 use sdfg_transforms::Pipeline;
 use sdfg_transforms::distribute::{distribute_by, prepare};
 use sdfg_transforms::rewrites::{DistributeContainer, RedundantRedistribution, StateFission};
@@ -176,4 +176,190 @@ fn a_target_that_later_maps_wait_for_stays() {
 }";
     let found = applies(text, &RedundantRedistribution::default());
     assert!(found.contains("array A:") && !found.contains("array P:"), "{found}");
+}
+
+/// Accumulates in place, and changes another array in place in a map that reads two.
+const IN_PLACE: &str = "sdfg p {
+  symbol N: i64
+  array A: f64[N, N]
+  array B: f64[N, N]
+  array C: f64[N, N]
+  state s {
+    access B
+    access B2 = B
+    access A
+    map m [i = 1:N - 1, j = 0:N] {
+      tasklet t (b, a) -> (o) { o = b + 2 * a }
+      m.B -> t.b: B[i, j]
+      m.A -> t.a: A[i, j]
+      t.o -> m.B: B[i, j]
+    }
+    B -> m.B
+    A -> m.A
+    m.B -> B2
+  }
+  state u {
+    access A
+    access B
+    access C
+    map n [i = 0:N, j = 0:N, k = 0:N] {
+      tasklet t (a, b) -> (o) { o = a * b + 1 }
+      n.A -> t.a: A[i, k]
+      n.B -> t.b: B[k, j]
+      t.o -> n.C: C[i, j] wcr(sum)
+    }
+    A -> n.A
+    B -> n.B
+    n.C -> C
+  }
+}";
+
+/// The program with its two maps in so many parts of their first two dimensions.
+fn in_place(text: &str, parts: [u32; 2]) -> String {
+    let mut pipeline = Pipeline::on(parsed(text));
+    prepare(&mut pipeline);
+    let maps = [
+        ("s/m".parse().expect("a path"), parts.to_vec()),
+        ("u/n".parse().expect("a path"), [&parts[..], &[1]].concat()),
+    ];
+    let outcome = distribute_by(&mut pipeline, &maps, true);
+    assert!(outcome.whole.is_empty(), "{:?}", outcome.whole);
+    sdfg::text::print(pipeline.program())
+}
+
+#[test]
+fn maps_that_change_their_data_in_place_need_no_copy_of_it() {
+    for parts in [[2, 1], [3, 1], [1, 2]] {
+        let found = in_place(IN_PLACE, parts);
+        let wrong = difference(&parsed(IN_PLACE), &parsed(&found));
+        assert!(wrong.is_none(), "{wrong:?}\n{found}");
+        assert!(!found.contains("array C_partial"), "{found}");
+        // Where rows of it are divided, all ranks need the whole of the second factor.
+        assert!(parts[0] > 1 || !found.contains("array B_part0"), "{found}");
+    }
+}
+
+#[test]
+fn ranks_multiply_matrices() {
+    let text = in_place(&IN_PLACE.replace("a * b + 1", "a * b"), [2, 1]);
+    assert!(text.contains("library") && text.contains("MatMul"), "{text}");
+}
+
+#[test]
+fn results_that_a_copy_drops_do_not_reach_the_target() {
+    let text = "sdfg p {
+  symbol N: i64
+  array A: f64[N + 4] distribution(grid(2)[balanced(0)])
+  transient array P: f64[N + 4] distribution(grid(2)[balanced(0)])
+  state s {
+    access A
+    access P
+    map m [r = 0:2] schedule(mpi) {
+      map n [i = r * (N + 4) // 2:(r + 1) * (N + 4) // 2] {
+        tasklet t () -> (o) { o = f64(i) }
+        t.o -> n.P: P[i]
+      }
+      n.P -> m.P
+    }
+    m.P -> P
+    P -> A: P[1:N + 3] -> A[1:N + 3]
+  }
+}";
+    let why = refuses_rightly(text, &RedundantRedistribution::default());
+    assert!(why.contains("may get more elements than the copy takes"), "{why}");
+}
+
+#[test]
+fn transients_that_an_earlier_state_sets_are_divided() {
+    // A copy of the part that a rank reads has corners that no iteration reads, and a sum may be one of nothing.
+    let text = "sdfg p {
+  symbol N: i64
+  array B: f64[N, N]
+  array s: f64[1]
+  transient array P: f64[N, N]
+  transient array sum: f64[1]
+  state clear {
+    access P
+    access sum
+    map c [i = 0:N, j = 0:N] {
+      tasklet t () -> (o) { o = f64(i + 2 * j) }
+      t.o -> c.P: P[i, j]
+    }
+    tasklet z () -> (o) { o = 1.0 }
+    c.P -> P
+    z.o -> sum: sum[0]
+  }
+  for steps: t = 0:2 {
+    state s {
+      access P
+      access B
+      access sum
+      map m [i = 1:N - 1, j = 1:N - 1] {
+        tasklet t (n, s, w, e) -> (o, q) {
+          o = n + s - w - e
+          q = n
+        }
+        m.P -> t.n: P[i - 1, j]
+        m.P -> t.s: P[i + 1, j]
+        m.P -> t.w: P[i, j - 1]
+        m.P -> t.e: P[i, j + 1]
+        t.o -> m.B: B[i, j]
+        t.q -> m.sum: sum[0] wcr(sum)
+      }
+      P -> m.P
+      m.B -> B
+      m.sum -> sum
+    }
+  }
+  state out {
+    access sum
+    access s
+    sum -> s
+  }
+}";
+    for parts in [[2, 1], [2, 2]] {
+        let mut pipeline = Pipeline::on(parsed(text));
+        prepare(&mut pipeline);
+        let maps = ["clear/c", "s/m"].map(|path| (path.parse().expect("a path"), parts.to_vec()));
+        let outcome = distribute_by(&mut pipeline, &maps, true);
+        assert!(outcome.whole.is_empty(), "{:?}", outcome.whole);
+        let found = sdfg::text::print(pipeline.program());
+        let wrong = difference(&parsed(text), pipeline.program());
+        assert!(wrong.is_none(), "{wrong:?}\n{found}");
+        // The loop decides how the container is cut.
+        assert!(found.contains("array P: f64[N, N] distribution(grid(2"), "{found}");
+        assert!(found.contains("balanced(0, 1, N - 1) halo(1, 1)"), "{found}");
+    }
+}
+
+#[test]
+fn states_are_split_behind_order_that_waits_for_nothing() {
+    let text = "sdfg p {
+  symbol N: i64
+  array A: f64[N]
+  array B: f64[N]
+  scalar s: f64
+  state a {
+    access A
+    access B
+    access s
+    tasklet z () -> (o) { o = 1.0 }
+    map m [i = 0:N] {
+      tasklet t (a, f) -> (o) { o = a * f }
+      m.A -> t.a: A[i]
+      m.s -> t.f: s
+      t.o -> m.B: B[i]
+    }
+    order A -> z
+    z.o -> s: s
+    A -> m.A
+    s -> m.s
+    m.B -> B
+  }
+}";
+    let mut pipeline = Pipeline::on(parsed(text));
+    prepare(&mut pipeline);
+    assert_eq!(pipeline.program().states().count(), 2, "{}", sdfg::text::print(pipeline.program()));
+    let wrong = difference(&parsed(text), pipeline.program());
+    assert!(wrong.is_none(), "{wrong:?}");
 }

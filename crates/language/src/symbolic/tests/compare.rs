@@ -287,6 +287,9 @@ fn shows_what_programs_need() {
         (n.floor_div(&(&k + 1)), n.clone()),
         (n.floor_div(&(&k + 1)) * (&k + 1), n.clone()),
         (i.modulo(&(&k + 1)), k.clone()),
+        // A larger numerator has the larger quotient, as the ends of parts have.
+        ((&n * &s("t")).floor_div(&four), (&n * &s("t") + &n).floor_div(&four)),
+        ((&n * &s("t") - &i).floor_div(&four), (&n * &s("t") + &n).floor_div(&four) + &k),
     ];
     let assumptions = shape_assumptions();
     for (a, b) in proved {
