@@ -1,17 +1,47 @@
-//! Random programs on the ranks of MPI: the example `ranks`, which cargo builds with the tests, starts itself under mpirun.
+//! Programs on the ranks of MPI: examples, which cargo builds with the tests, start themselves under mpirun.
 
 #![expect(clippy::print_stdout, reason = "a test that skips something says so")]
 
+use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// The file of an example; `None` without MPI.
+fn example(name: &str) -> Option<PathBuf> {
+    if Command::new("mpicc").arg("--version").output().is_err() {
+        println!("skipped: there is no mpicc here (Debian: apt-get install libopenmpi-dev openmpi-bin)");
+        return None;
+    }
+    let own = std::env::current_exe().expect("the path of this test");
+    Some(own.ancestors().nth(2).expect("the folder of the build").join("examples").join(name))
+}
+
+#[test]
+fn distributed_programs_give_the_results_of_those_written_by_hand() {
+    let Some(example) = example("bench_mpi") else { return };
+    if !Path::new("/usr/include/x86_64-linux-gnu/cblas.h").exists() {
+        println!("skipped: there is no OpenBLAS here (Debian: apt-get install libopenblas-dev)");
+        return;
+    }
+    let output = Command::new(&example)
+        .args(["--quick", "jacobi_small", "product"])
+        .output()
+        .unwrap_or_else(|error| panic!("{}: {error}", example.display()));
+    let text = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{text}{errors}");
+    for line in [
+        "jacobi_small 64, 2 steps on 1 ranks",
+        "jacobi_small 64, 2 steps on 2 ranks",
+        "product 128 on 2 ranks",
+    ] {
+        assert!(text.contains(line), "{text}");
+    }
+    assert!(!text.contains("gives other results"), "{text}");
+}
 
 #[test]
 fn random_programs_run_on_ranks() {
-    if Command::new("mpicc").arg("--version").output().is_err() {
-        println!("skipped: there is no mpicc here (Debian: apt-get install libopenmpi-dev openmpi-bin)");
-        return;
-    }
-    let own = std::env::current_exe().expect("the path of this test");
-    let example = own.ancestors().nth(2).expect("the folder of the build").join("examples/ranks");
+    let Some(example) = example("ranks") else { return };
     for (ranks, seed) in [("3", "41"), ("2", "61")] {
         let output = Command::new(&example)
             .args(["--ranks", ranks, "--programs", "8", "--seed", seed])

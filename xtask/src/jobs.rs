@@ -71,6 +71,38 @@ fn peers_are_there() -> bool {
     gcc && openmp.is_ok_and(|output| output.stdout.starts_with(b"/"))
 }
 
+/// The Debian and Ubuntu packages that programs by hand on ranks of MPI need.
+const MPI: [&str; 3] = ["libopenblas-dev", "libopenmpi-dev", "openmpi-bin"];
+
+/// ScaLAPACK for Open MPI, without which the comparison with `pdgemm` is left out.
+const SCALAPACK: &str = "libscalapack-openmpi-dev";
+
+/// Measures distributed programs on ranks of MPI beside C written by hand.
+///
+/// # Errors
+/// When there is no MPI, or as [`example`].
+pub(crate) fn mpi(options: &[&str]) -> Result<()> {
+    let has_mpi = || step::succeeds(Command::new("mpicc").arg("--version"));
+    setup::install_missing(&MPI, has_mpi)?;
+    if !has_mpi() {
+        bail!(
+            "this is measured with `mpicc`, which is not there (Debian and Ubuntu: apt-get install {})",
+            MPI.join(" ")
+        );
+    }
+    let has_scalapack = || {
+        let mut query = Command::new("mpicc");
+        // It answers with the name alone where it knows no file of it.
+        let answer = query.arg("-print-file-name=libscalapack-openmpi.so").output();
+        answer.is_ok_and(|output| output.stdout.starts_with(b"/"))
+    };
+    // The benchmark tells what it leaves out.
+    if setup::install_missing(&[SCALAPACK], has_scalapack).is_err() {
+        println!("{SCALAPACK} cannot be installed");
+    }
+    example("sdfg-programs", "bench_mpi", options)
+}
+
 /// Builds and tests the bridge to Symbolica, a workspace of its own.
 ///
 /// # Errors

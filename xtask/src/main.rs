@@ -43,6 +43,10 @@ Commands:
                     --table writes the matches to docs/dace-transformations.md
   bench edit        Measure series of edits in states of up to 100,000 nodes
   bench transforms  Measure simplification and matching on graphs of up to 10,000 nodes
+  bench mpi [--quick] [NAME..]
+                    Compare distributed programs on 1 and 2 ranks with C written by hand with MPI, and with ScaLAPACK, and
+                    strategies with each other (jacobi, jacobi_small, conjugate_gradient, conjugate_gradient_small, product,
+                    strategies); --quick takes small sizes
   bench interpret   Measure the tasklets per second of the interpreter
   bench strategy    Measure the strategy search on given graphs ($SDFG_STRATEGY) and on generated ones
   gpu FOLDER [--programs N]
@@ -128,9 +132,10 @@ fn run(arguments: &[&str]) -> Result<()> {
             ["transforms"] => jobs::example("sdfg-transforms", "bench_transforms", &[]),
             ["dace", options @ ..] => dace::bench(options),
             ["baseline", names @ ..] => jobs::baseline(names),
+            ["mpi", options @ ..] => jobs::mpi(options),
             [other, ..] => {
                 bail!(
-                    "no benchmark `{other}`: there are `compile`, `baseline`, `calls`, `chain`, `dace`, `edit`, `interpret`, `strategy` and `transforms`"
+                    "no benchmark `{other}`: there are `compile`, `baseline`, `calls`, `chain`, `dace`, `edit`, `interpret`, `mpi`, `strategy` and `transforms`"
                 )
             }
         },

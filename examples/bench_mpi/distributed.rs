@@ -1,0 +1,132 @@
+//! Programs that are distributed automatically and compiled for a rank.
+
+use std::collections::BTreeMap;
+
+use sdfg::interpret::Arguments;
+use sdfg::ir::Sdfg;
+use sdfg::symbolic::Symbol;
+use sdfg::validate::validate;
+use sdfg_codegen::link::BlasLibraries;
+use sdfg_codegen::llvm::CompileOptions;
+use sdfg_codegen::load::Library;
+use sdfg_codegen::ranks::{RankProgram, localise};
+use sdfg_library::{Blas, BuiltIn, ExpandLibrary, Registry, expand, transformations};
+use sdfg_programs::trusted;
+use sdfg_transforms::distribute::{data_parallel, distribute, distribute_by, prepare};
+use sdfg_transforms::strategy::model::{Machine, Model, ModelOptions};
+use sdfg_transforms::strategy::{Limits, Observer, Options, StrategyFile, search};
+use sdfg_transforms::{Pipeline, Step};
+
+use crate::Error;
+use crate::timing::Place;
+
+/// The way to distribute a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Strategy {
+    /// The cheapest one of the cost model.
+    Optimal,
+    /// The first dimension of every map.
+    DataParallel,
+}
+
+impl Strategy {
+    /// Its name in tables.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Strategy::Optimal => "optimal strategy",
+            Strategy::DataParallel => "data-parallel",
+        }
+    }
+}
+
+/// A program that is ready to be divided: without library nodes, and each map in a state of its own.
+pub(crate) fn prepared(text: &str) -> Result<Pipeline, Error> {
+    let parsed = sdfg::text::parse("program", text).map_err(|errors| format!("{errors:?}"))?;
+    let program = validate(parsed)?;
+    let mut pipeline = Pipeline::on(program.sdfg().clone());
+    // A program without library nodes has nothing to expand.
+    let _ = pipeline.apply(Step::from(ExpandLibrary::by("pure")).everywhere(None));
+    pipeline.simplify(&transformations(), None);
+    prepare(&mut pipeline);
+    Ok(pipeline)
+}
+
+/// The costs of a program, and the cheapest strategy.
+pub(crate) struct Searched {
+    pub(crate) model: Model,
+    pub(crate) file: StrategyFile,
+}
+
+impl Searched {
+    pub(crate) fn of(program: &Sdfg, symbols: &[(&str, i64)], machine: &Machine) -> Result<Self, Error> {
+        struct Silent;
+        impl Observer for Silent {}
+        let values: BTreeMap<Symbol, i64> =
+            symbols.iter().map(|(name, value)| (Symbol::of(name), *value)).collect();
+        let model = Model::new(&validate(program.clone())?, &values, machine, &ModelOptions::default())?;
+        let options = Options::default();
+        let solution = search(&model, &options, &Silent)?;
+        let limits = Limits::from(&options);
+        let checked = solution.certificate.check(&model, &solution.strategy, solution.cost, &limits)?;
+        let mut file = StrategyFile::new(&model, &solution, &checked);
+        model.describe(&values, &solution.strategy, &mut file);
+        Ok(Searched { model, file })
+    }
+}
+
+/// A program on this rank.
+pub(crate) struct Compiled {
+    program: RankProgram,
+    library: Library,
+    whole: Arguments,
+    local: Arguments,
+}
+
+impl Compiled {
+    /// Distributes a program by a strategy for these arguments, and compiles it for a rank.
+    pub(crate) fn by(
+        text: &str,
+        strategy: Strategy,
+        place: &Place<'_>,
+        machine: &Machine,
+        whole: &Arguments,
+    ) -> Result<Self, Error> {
+        let mut pipeline = prepared(text)?;
+        match strategy {
+            Strategy::Optimal => {
+                let symbols: Vec<(&str, i64)> = whole.symbols().collect();
+                let searched = Searched::of(pipeline.program(), &symbols, machine)?;
+                let _ = distribute(&mut pipeline, &searched.file, true)?;
+            }
+            Strategy::DataParallel => {
+                let steps = data_parallel(pipeline.program(), place.ranks as u32);
+                let _ = distribute_by(&mut pipeline, &steps, true);
+            }
+        }
+        Compiled::of(pipeline.program(), place, whole)
+    }
+
+    /// Compiles a distributed program for a rank.
+    pub(crate) fn of(program: &Sdfg, place: &Place<'_>, whole: &Arguments) -> Result<Self, Error> {
+        let program = localise(program)?;
+        let registry: Box<dyn Registry> = match BlasLibraries::find() {
+            Some(found) => Box::new(Blas::new(found.blas, found.lapack)),
+            None => Box::new(BuiltIn),
+        };
+        let expanded = expand(&program.program, registry.as_ref())?;
+        let object = sdfg_codegen::compile(&validate(expanded)?, &CompileOptions::default())?;
+        let library = trusted::load(&object)?;
+        let local = program.local(whole, place.rank as u32)?;
+        Ok(Compiled { program, library, whole: whole.clone(), local })
+    }
+
+    /// Runs it once.
+    pub(crate) fn run(&mut self, place: &Place<'_>) -> Result<(), Error> {
+        Ok(trusted::run_on_rank(&self.program, &self.library, &place.hooks, &mut self.local)?)
+    }
+
+    /// The whole arguments after a run.
+    pub(crate) fn results(&self, place: &Place<'_>) -> Result<Arguments, Error> {
+        Ok(trusted::gather(&self.program, &place.hooks, &self.whole, &self.local)?)
+    }
+}
