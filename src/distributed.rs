@@ -46,11 +46,7 @@ impl Case {
 
     /// The program, distributed by random numbers of parts of its maps, at most so many for each.
     fn divided(&self, ranks: usize, rng: &mut Rng) -> (Pipeline, Distributed) {
-        let mut pipeline = Pipeline::on(self.program.clone());
-        // Not every program has something to expand.
-        let _ = pipeline.apply(Step::from(ExpandLibrary::by("pure")).everywhere(None));
-        pipeline.simplify(&transformations(), None);
-        prepare(&mut pipeline);
+        let mut pipeline = prepared(&self.program);
         let steps = random_parts(&pipeline, ranks, rng);
         let outcome = distribute_by(&mut pipeline, &steps, rng.chance(50));
         (pipeline, outcome)
@@ -62,28 +58,16 @@ impl Case {
     /// # Errors
     /// If the model refuses the program, or the distributed program fails.
     pub fn predicted_bytes(&self, machine: &Machine) -> Result<(Vec<u64>, Vec<u64>), String> {
-        let mut pipeline = Pipeline::on(self.program.clone());
-        let _ = pipeline.apply(Step::from(ExpandLibrary::default()).everywhere(None));
-        pipeline.simplify(&transformations(), None);
-        prepare(&mut pipeline);
-        let prepared = validate(pipeline.program().clone()).map_err(|rejected| rejected.to_string())?;
-        let values = self.arguments.symbols().map(|(name, value)| (Symbol::of(name), value)).collect();
-        let model = Model::new(&prepared, &values, machine, &ModelOptions::default());
-        let model = model.map_err(|error| error.to_string())?;
-        let options = strategy::Options::default();
-        let solution = strategy::search(&model, &options, &()).map_err(|error| error.to_string())?;
-        let limits = strategy::Limits::from(&options);
-        let checked = solution.certificate.check(&model, &solution.strategy, solution.cost, &limits);
-        let checked = checked.map_err(|error| error.to_string())?;
-        let mut file = StrategyFile::new(&model, &solution, &checked);
-        model.describe(&values, &solution.strategy, &mut file);
-        let _ = distribute(&mut pipeline, &file, true).map_err(|error| error.to_string())?;
+        let mut pipeline = prepared(&self.program);
+        let symbols: Vec<(&str, i64)> = self.arguments.symbols().collect();
+        let searched = Searched::of(pipeline.program(), &symbols, machine)?;
+        let _ = distribute(&mut pipeline, &searched.file, true).map_err(|error| error.to_string())?;
         let distributed = validate(pipeline.program().clone()).map_err(|rejected| rejected.to_string())?;
         let report = self.report(&distributed, machine.ranks)?;
         let mut counted: Vec<u64> =
             report.received.iter().map(|received| received.copied + received.combined).collect();
         counted.resize(machine.ranks as usize, 0);
-        Ok((model.predicted(&solution.strategy).received, counted))
+        Ok((searched.model.predicted(&searched.strategy).received, counted))
     }
 
     /// Distributes the program over the ranks of MPI that run this process, by a random strategy that is the same on every rank.
@@ -151,6 +135,48 @@ impl Case {
             return Ok(());
         }
         Err(format!("rank {} received {received} bytes, and {expected} in the interpreter", ranks.rank))
+    }
+}
+
+/// A program that is ready to be divided: without library nodes, and each map in a state of its own.
+pub fn prepared(program: &Sdfg) -> Pipeline {
+    let mut pipeline = Pipeline::on(program.clone());
+    // Not every program has something to expand.
+    let _ = pipeline.apply(Step::from(ExpandLibrary::by("pure")).everywhere(None));
+    pipeline.simplify(&transformations(), None);
+    prepare(&mut pipeline);
+    pipeline
+}
+
+/// The costs of a program, and its cheapest strategy.
+#[derive(Debug)]
+pub struct Searched {
+    /// The costs.
+    pub model: Model,
+    /// The configuration of each operation.
+    pub strategy: Vec<usize>,
+    /// The strategy as [`distribute`] takes it.
+    pub file: StrategyFile,
+}
+
+impl Searched {
+    /// Searches the cheapest strategy of a prepared program for these values of its symbols, and checks the proof.
+    ///
+    /// # Errors
+    /// If the model refuses the program, the search fails, or the proof is rejected.
+    pub fn of(program: &Sdfg, symbols: &[(&str, i64)], machine: &Machine) -> Result<Self, String> {
+        let program = validate(program.clone()).map_err(|rejected| rejected.to_string())?;
+        let values = symbols.iter().map(|(name, value)| (Symbol::of(name), *value)).collect();
+        let model = Model::new(&program, &values, machine, &ModelOptions::default());
+        let model = model.map_err(|error| error.to_string())?;
+        let options = strategy::Options::default();
+        let solution = strategy::search(&model, &options, &()).map_err(|error| error.to_string())?;
+        let limits = strategy::Limits::from(&options);
+        let checked = solution.certificate.check(&model, &solution.strategy, solution.cost, &limits);
+        let checked = checked.map_err(|error| error.to_string())?;
+        let mut file = StrategyFile::new(&model, &solution, &checked);
+        model.describe(&values, &solution.strategy, &mut file);
+        Ok(Searched { model, strategy: solution.strategy, file })
     }
 }
 

@@ -1,21 +1,18 @@
 //! Programs that are distributed automatically and compiled for a rank.
 
-use std::collections::BTreeMap;
-
 use sdfg::interpret::Arguments;
 use sdfg::ir::Sdfg;
-use sdfg::symbolic::Symbol;
 use sdfg::validate::validate;
 use sdfg_codegen::link::BlasLibraries;
 use sdfg_codegen::llvm::CompileOptions;
 use sdfg_codegen::load::Library;
 use sdfg_codegen::ranks::{RankProgram, localise};
-use sdfg_library::{Blas, BuiltIn, ExpandLibrary, Registry, expand, transformations};
+use sdfg_library::{Blas, BuiltIn, Registry, expand};
+use sdfg_programs::distributed::{Searched, prepared};
 use sdfg_programs::trusted;
-use sdfg_transforms::distribute::{data_parallel, distribute, distribute_by, prepare};
-use sdfg_transforms::strategy::model::{Machine, Model, ModelOptions};
-use sdfg_transforms::strategy::{Limits, Observer, Options, StrategyFile, search};
-use sdfg_transforms::{Pipeline, Step};
+use sdfg_transforms::Pipeline;
+use sdfg_transforms::distribute::{data_parallel, distribute, distribute_by};
+use sdfg_transforms::strategy::model::Machine;
 
 use crate::Error;
 use crate::timing::Place;
@@ -39,39 +36,10 @@ impl Strategy {
     }
 }
 
-/// A program that is ready to be divided: without library nodes, and each map in a state of its own.
-pub(crate) fn prepared(text: &str) -> Result<Pipeline, Error> {
+/// The program of a text, ready to be divided.
+pub(crate) fn read(text: &str) -> Result<Pipeline, Error> {
     let parsed = sdfg::text::parse("program", text).map_err(|errors| format!("{errors:?}"))?;
-    let program = validate(parsed)?;
-    let mut pipeline = Pipeline::on(program.sdfg().clone());
-    // A program without library nodes has nothing to expand.
-    let _ = pipeline.apply(Step::from(ExpandLibrary::by("pure")).everywhere(None));
-    pipeline.simplify(&transformations(), None);
-    prepare(&mut pipeline);
-    Ok(pipeline)
-}
-
-/// The costs of a program, and the cheapest strategy.
-pub(crate) struct Searched {
-    pub(crate) model: Model,
-    pub(crate) file: StrategyFile,
-}
-
-impl Searched {
-    pub(crate) fn of(program: &Sdfg, symbols: &[(&str, i64)], machine: &Machine) -> Result<Self, Error> {
-        struct Silent;
-        impl Observer for Silent {}
-        let values: BTreeMap<Symbol, i64> =
-            symbols.iter().map(|(name, value)| (Symbol::of(name), *value)).collect();
-        let model = Model::new(&validate(program.clone())?, &values, machine, &ModelOptions::default())?;
-        let options = Options::default();
-        let solution = search(&model, &options, &Silent)?;
-        let limits = Limits::from(&options);
-        let checked = solution.certificate.check(&model, &solution.strategy, solution.cost, &limits)?;
-        let mut file = StrategyFile::new(&model, &solution, &checked);
-        model.describe(&values, &solution.strategy, &mut file);
-        Ok(Searched { model, file })
-    }
+    Ok(prepared(validate(parsed)?.sdfg()))
 }
 
 /// A program on this rank.
@@ -91,7 +59,7 @@ impl Compiled {
         machine: &Machine,
         whole: &Arguments,
     ) -> Result<Self, Error> {
-        let mut pipeline = prepared(text)?;
+        let mut pipeline = read(text)?;
         match strategy {
             Strategy::Optimal => {
                 let symbols: Vec<(&str, i64)> = whole.symbols().collect();

@@ -2,13 +2,14 @@
 //! received beside those that the cost model predicts.
 
 use sdfg::interpret::Arguments;
+use sdfg_programs::distributed::Searched;
 use sdfg_transforms::distribute::distribute;
 use sdfg_transforms::strategy::model::{Machine, Model};
-use sdfg_transforms::strategy::{End, Operations as _, Problem as _, StrategyFile, cost, data_parallel};
+use sdfg_transforms::strategy::{Operations as _, Problem as _, cost, data_parallel};
 
 use crate::Error;
 use crate::cases::{Fill, filled};
-use crate::distributed::{Compiled, Searched, prepared};
+use crate::distributed::{Compiled, read};
 use crate::timing::{Place, median};
 
 /// The name of this comparison on the command line.
@@ -80,10 +81,10 @@ struct Candidate {
 }
 
 fn measure(place: &Place<'_>, program: &Program, machine: &Machine) -> Result<(), Error> {
-    let mut pipeline = prepared(program.text)?;
+    let mut pipeline = read(program.text)?;
     let searched = Searched::of(pipeline.program(), &program.symbols, machine)?;
     let model = &searched.model;
-    let mut chosen = vec![("optimal".to_owned(), configurations(model, &searched.file))];
+    let mut chosen = vec![("optimal".to_owned(), searched.strategy.clone())];
     chosen.extend(data_parallel(model).map(|strategy| ("data-parallel".to_owned(), strategy)));
     chosen.extend((0..RANDOM).map(|seed| (format!("random {seed}"), random(model, seed))));
     let whole = arguments(pipeline.program(), &program.symbols)?;
@@ -99,7 +100,7 @@ fn measure(place: &Place<'_>, program: &Program, machine: &Machine) -> Result<()
         candidates.push(Candidate {
             name,
             predicted: cost(model, &strategy) * 1e3,
-            bytes: received(model, &strategy),
+            bytes: model.predicted(&strategy).received.into_iter().max().unwrap_or(0),
             compiled: Compiled::of(pipeline.program(), place, &whole)?,
             times: Vec::new(),
             counted: 0.0,
@@ -153,14 +154,6 @@ fn print(place: &Place<'_>, program: &str, candidates: Vec<Candidate>) {
     }
 }
 
-/// The numbers of the configurations of a strategy.
-fn configurations(model: &Model, file: &StrategyFile) -> Vec<usize> {
-    let of = |(vertex, operation): (usize, &sdfg_transforms::strategy::OperationStrategy)| {
-        model.configurations(vertex).iter().position(|parts| *parts == operation.configuration).unwrap_or(0)
-    };
-    file.operations.iter().enumerate().map(of).collect()
-}
-
 /// A configuration for each operation that looks random.
 fn random(model: &Model, seed: u64) -> Vec<usize> {
     let mut state = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -169,26 +162,6 @@ fn random(model: &Model, seed: u64) -> Vec<usize> {
         ((state >> 33) % end as u64) as usize
     };
     (0..model.n_vertices()).map(|vertex| below(model.n_configurations(vertex))).collect()
-}
-
-/// Bytes that the rank receives that receives most.
-fn received(model: &Model, strategy: &[usize]) -> u64 {
-    let mut ranks: Vec<u64> = Vec::new();
-    let mut add = |bytes: Vec<u64>, times: u64| {
-        ranks.resize(ranks.len().max(bytes.len()), 0);
-        ranks.iter_mut().zip(bytes).for_each(|(sum, bytes)| *sum += bytes * times);
-    };
-    for (vertex, configuration) in strategy.iter().enumerate() {
-        let loads = model.loads(vertex, *configuration);
-        let bytes = loads.iter().map(|load| load.halo_bytes + load.reduction_bytes).collect();
-        add(bytes, model.executions(vertex));
-    }
-    for (number, edge) in model.edges().iter().enumerate() {
-        let layout = |end, vertex: usize| model.layouts(number, end).of(strategy[vertex]);
-        let (source, target) = (layout(End::Source, edge.source), layout(End::Target, edge.target));
-        add(model.fetched(number, source, target), model.times(number));
-    }
-    ranks.into_iter().max().unwrap_or(0)
 }
 
 /// Random arguments for a program.

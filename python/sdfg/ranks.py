@@ -9,7 +9,7 @@ import ctypes
 import numpy
 
 from .argument import Array
-from .program import Program
+from .program import Program, _argument, _Configuration
 
 # Kinds of communicators: the world, and a handle of Fortran.
 _WORLD, _FORTRAN = 0, 2
@@ -17,13 +17,9 @@ _WORLD, _FORTRAN = 0, 2
 _LOCAL_OFFSET, _LOCAL_EXTENT, _OWN_OFFSET, _OWN_EXTENT = range(4)
 
 
-class _Configuration(ctypes.Structure):
-    _fields_ = [
-        ("size", ctypes.c_size_t),
-        ("num_threads", ctypes.c_int32),
-        ("communicator_kind", ctypes.c_int32),
-        ("communicator", ctypes.c_void_p),
-    ]
+class _RankedConfiguration(_Configuration):
+    # They follow those of other programs.
+    _fields_ = [("communicator_kind", ctypes.c_int32), ("communicator", ctypes.c_void_p)]
 
 
 class _Part(Array):
@@ -58,7 +54,7 @@ class RankedProgram(Program):
     def __init__(self, code, description, *, comm=None, **options):
         self._ranks = description["ranks"]
         self._communicator = None if comm is None else ctypes.c_int64(comm.py2f())
-        self._whole = [_argument_of_whole(each, index) for index, each in enumerate(description["arguments"])]
+        self._whole = [_argument(each, index) for index, each in enumerate(description["arguments"])]
         super().__init__(code, description, **options)
 
     def _make_argument(self, description, index):
@@ -70,7 +66,7 @@ class RankedProgram(Program):
     def _make_configuration(self, threads):
         kind = _WORLD if self._communicator is None else _FORTRAN
         place = None if self._communicator is None else ctypes.addressof(self._communicator)
-        return _Configuration(ctypes.sizeof(_Configuration), threads, kind, place)
+        return _RankedConfiguration(ctypes.sizeof(_RankedConfiguration), threads, kind, place)
 
     def _open(self, code, threads):
         bound = getattr(code, self.name + "__bound")
@@ -164,10 +160,6 @@ class _Refusal:
         program = self._program
         if error is not None and not program._has_begun:
             program._invoke(program._first.handle, None)
-
-
-def _argument_of_whole(description, index):
-    return Program._make_argument(None, description, index)
 
 
 def shared(comm, work):

@@ -11,36 +11,6 @@ import unittest
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parent.parent
 
-# A sum and a histogram: every rank has a partial result.
-SUMS = """sdfg sums {
-  symbol N: i64
-  symbol B: i64
-  array A: f64[N]
-  array H: i64[B]
-  scalar s: f64
-  state all {
-    access A
-    access H
-    access s
-    map squares [i = 0:N] {
-      tasklet t (a) -> (o) { o = a * a }
-      squares.A -> t.a: A[i]
-      t.o -> squares.s: s wcr(sum)
-    }
-    map bins [j = 0:N] {
-      tasklet u (b) -> (o: i64) { o = 1 + i64(b) * 0 }
-      bins.A -> u.b: A[j]
-      u.o -> bins.H: H[j % B] wcr(sum)
-    }
-    A -> squares.A
-    squares.s -> s
-    A -> bins.A
-    bins.H -> H
-  }
-}
-"""
-
-
 def _mpirun(ranks):
     # Tests have more ranks than the machine has processors, and run in containers.
     return ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(ranks)]
@@ -74,9 +44,7 @@ class Ranks(unittest.TestCase):
 
     def test_parts_and_whole_arrays(self):
         with tempfile.TemporaryDirectory() as folder:
-            source = os.path.join(folder, "sums.sdft")
-            pathlib.Path(source).write_text(SUMS)
             for ranks in (2, 3):
                 product = self._distributed(folder, ROOT / "programs/matmul.sdft", ranks, "--data-parallel")
-                sums = self._distributed(folder, source, ranks, "--data-parallel")
+                sums = self._distributed(folder, ROOT / "tests/data/sums.sdft", ranks, "--data-parallel")
                 self._runs(ranks, HERE / "on_ranks.py", product, sums)

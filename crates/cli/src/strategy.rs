@@ -174,22 +174,26 @@ struct Solved {
 
 impl Read {
     fn solve(&self, options: &Options, terminal: Terminal) -> Result<Solved, Failure> {
-        let problem = self.problem();
-        let messages = Messages { terminal, tenths: AtomicU64::new(0) };
-        let start = Instant::now();
-        let solution = strategy::search(problem, options, &messages).map_err(failed)?;
-        let searched = start.elapsed();
-        // A rejected proof would be a bug of the search, and no result.
-        let checked = solution
-            .certificate
-            .check(problem, &solution.strategy, solution.cost, &Limits::from(options))
-            .map_err(rejected)?;
-        let mut file = StrategyFile::new(problem, &solution, &checked);
-        if let Read::Program(program) = self {
-            program.model.describe(&program.values, &solution.strategy, &mut file);
+        match self {
+            Read::Graph(graph) => solve(graph, options, terminal),
+            Read::Program(program) => program.solve(options, terminal),
         }
-        Ok(Solved { solution, file, searched })
     }
+}
+
+/// Searches the cheapest strategy of a problem, and checks the proof.
+fn solve(problem: &dyn Operations, options: &Options, terminal: Terminal) -> Result<Solved, Failure> {
+    let messages = Messages { terminal, tenths: AtomicU64::new(0) };
+    let start = Instant::now();
+    let solution = strategy::search(problem, options, &messages).map_err(failed)?;
+    let searched = start.elapsed();
+    // A rejected proof would be a bug of the search, and no result.
+    let checked = solution
+        .certificate
+        .check(problem, &solution.strategy, solution.cost, &Limits::from(options))
+        .map_err(rejected)?;
+    let file = StrategyFile::new(problem, &solution, &checked);
+    Ok(Solved { solution, file, searched })
 }
 
 impl StrategyCommand {

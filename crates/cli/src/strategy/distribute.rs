@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use clap::Args;
 use sdfg::ir::Sdfg;
-use sdfg::validate::validate;
+use sdfg::validate::{Validated, validate};
 use sdfg_library::ExpandLibrary;
 use sdfg_transforms::distribute::{Distributed, data_parallel, distribute, distribute_by, prepare};
 use sdfg_transforms::strategy::model::ModelOptions;
@@ -14,7 +14,7 @@ use sdfg_transforms::{Chain, Pipeline, Soundness, Step};
 use super::program::Program as Modelled;
 use super::scaling::scaling_picture;
 use super::simulate::{Growth, MOST_RANKS, Simulation};
-use super::{Iterations, Read, part_counts};
+use super::{Iterations, part_counts};
 use crate::data::SymbolValue;
 use crate::failure::Failure;
 use crate::output::{Destination, print};
@@ -52,7 +52,7 @@ pub(crate) struct DistributeCommand {
     write_strategy: Option<String>,
     /// Print the predictions of the cost model for 1, 2, 4, ... ranks instead, up to the number of ranks (16384 without -p): time,
     /// communication, bytes and memory. Dimensions are divided into numbers of parts that divide the number of ranks.
-    #[arg(long, conflicts_with_all = ["strategy", "write_strategy", "data_parallel", "record", "verify"])]
+    #[arg(long, conflicts_with_all = ["strategy", "write_strategy", "data_parallel", "divisors", "record", "verify"])]
     simulate: bool,
     /// With --simulate, also weak scaling: the symbol grows with the number of ranks to this power, as in `N=0.5`.
     #[arg(long, value_name = "SYMBOL=POWER", requires = "simulate")]
@@ -129,7 +129,7 @@ impl DistributeCommand {
     /// Prints predictions instead of distributing.
     fn simulated(&self, pipeline: &Pipeline, terminal: Terminal) -> Result<(), Failure> {
         let simulation = Simulation {
-            pipeline,
+            prepared: valid(pipeline.program())?,
             symbols: &self.symbols,
             machine: self.machine.as_deref(),
             most: self.processors.unwrap_or(MOST_RANKS),
@@ -178,14 +178,19 @@ impl DistributeCommand {
             minimum_block: 1,
             iterations: self.iterations(),
         };
-        let prepared = validate(program.clone()).map_err(|rejected| {
-            Failure::program(format_args!("the prepared program is not valid: {rejected}"))
-                .help("this is a defect of the compiler: please report it with the program")
-        })?;
+        let prepared = valid(program)?;
         let machine = (self.machine.as_deref(), self.processors);
         let model = Modelled::of(&prepared, &self.symbols, machine, &options, terminal)?;
-        Ok(Read::Program(model).solve(&Options::default(), terminal)?.file)
+        Ok(model.solve(&Options::default(), terminal)?.file)
     }
+}
+
+/// A prepared program, validated.
+fn valid(program: &Sdfg) -> Result<Validated, Failure> {
+    validate(program.clone()).map_err(|rejected| {
+        Failure::program(format_args!("the prepared program is not valid: {rejected}"))
+            .help("this is a defect of the compiler: please report it with the program")
+    })
 }
 
 fn read_strategy(file: &str) -> Result<StrategyFile, Failure> {

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use sdfg::symbolic::Symbol;
 use sdfg::validate::{Validated, validate};
 use sdfg_library::{Pure, expand_library_nodes};
+use sdfg_transforms::strategy::Options;
 use sdfg_transforms::strategy::model::{Machine, Model, ModelError, ModelOptions};
 
+use super::{Solved, solve};
 use crate::data::{SymbolValue, check_extents, check_symbols};
 use crate::failure::Failure;
 use crate::source::Source;
@@ -54,6 +56,13 @@ impl Program {
             terminal.note(&format!("the model is not exact: {note}"));
         }
         Ok(Program { model, values })
+    }
+
+    /// The cheapest strategy, with what its file says of the program.
+    pub(super) fn solve(&self, options: &Options, terminal: Terminal) -> Result<Solved, Failure> {
+        let mut solved = solve(&self.model, options, terminal)?;
+        self.model.describe(&self.values, &solved.solution.strategy, &mut solved.file);
+        Ok(solved)
     }
 }
 

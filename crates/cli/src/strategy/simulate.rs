@@ -3,16 +3,15 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use sdfg::symbolic::Symbol;
-use sdfg::validate::validate;
+use sdfg::validate::Validated;
 use sdfg_codegen::mpi::{Launcher, Mpi};
 use sdfg_transforms::Pipeline;
 use sdfg_transforms::distribute::distribute;
 use sdfg_transforms::strategy::model::{ModelOptions, Predicted};
 use sdfg_transforms::strategy::{Options, PartCounts};
 
-use super::Read;
 use super::program::Program as Modelled;
+use super::table::lines;
 use crate::data::SymbolValue;
 use crate::failure::Failure;
 use crate::info::bytes_of_largest_rank;
@@ -45,7 +44,7 @@ impl FromStr for Growth {
 
 /// A program, ready to be divided, and what it is simulated on.
 pub(super) struct Simulation<'s> {
-    pub(super) pipeline: &'s Pipeline,
+    pub(super) prepared: Validated,
     pub(super) symbols: &'s [SymbolValue],
     pub(super) machine: Option<&'s str>,
     pub(super) most: u32,
@@ -85,29 +84,23 @@ impl Simulation<'_> {
             .help(format_args!("give `--set {}=VALUE`, the value on one rank", unknown.symbol)));
         }
         let mut points = Vec::new();
-        let mut ranks = 1;
-        while ranks <= self.most {
+        for ranks in (0..u32::BITS).map(|power| 1 << power).take_while(|ranks| *ranks <= self.most) {
             // One table tells what is not exact.
             let terminal = if ranks == 1 && growing.is_empty() { terminal } else { terminal.silent() };
             points.push(self.point(ranks, &grown(self.symbols, growing, ranks), terminal)?);
-            ranks *= 2;
         }
         Ok(Scaling { points })
     }
 
     fn point(&self, ranks: u32, symbols: &[SymbolValue], terminal: Terminal) -> Result<Point, Failure> {
-        let prepared = validate(self.pipeline.program().clone()).map_err(Failure::program)?;
         let iterations = self.iterations.clone();
         let options = ModelOptions { parts: PartCounts::DivideProcessors, minimum_block: 1, iterations };
-        let model = Modelled::of(&prepared, symbols, (self.machine, Some(ranks)), &options, terminal)?;
-        let values: BTreeMap<Symbol, i64> = model.values.clone();
-        let read = Read::Program(model);
-        let solved = read.solve(&Options::default(), terminal)?;
-        let Read::Program(model) = &read else { return Err(Failure::program("the model is lost")) };
+        let model = Modelled::of(&self.prepared, symbols, (self.machine, Some(ranks)), &options, terminal)?;
+        let solved = model.solve(&Options::default(), terminal)?;
         let predicted = model.model.predicted(&solved.solution.strategy);
-        let mut divided = Pipeline::on(self.pipeline.program().clone());
+        let mut divided = Pipeline::on(self.prepared.sdfg().clone());
         let _ = distribute(&mut divided, &solved.file, !self.whole_arguments).map_err(Failure::program)?;
-        let memory = bytes_of_largest_rank(divided.program(), &values, ranks);
+        let memory = bytes_of_largest_rank(divided.program(), &model.values, ranks);
         let measured = match self.measure && ranks <= 2 {
             true => Some(measured(&sdfg::text::print(divided.program()), ranks, symbols)?),
             false => None,
@@ -185,12 +178,6 @@ impl Scaling {
             }
             rows.push(row);
         }
-        let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
-        let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
-        let line = |row: &Vec<String>| {
-            let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:>width$}"));
-            cells.collect::<Vec<_>>().join("  ") + "\n"
-        };
-        format!("{title} (seconds)\n{}", rows.iter().map(line).collect::<String>())
+        format!("{title} (seconds)\n{}", lines(&rows, 0))
     }
 }

@@ -7,10 +7,10 @@ use sdfg_transforms::strategy::{OperationStrategy, StrategyFile};
 /// One line for each operation, then totals, what other strategies cost, and what was proved.
 pub(super) fn text(file: &StrategyFile, searched: Duration) -> String {
     let heads = ["operation", "domain", "configuration", "compute", "communication"];
-    let mut rows = vec![heads.map(str::to_owned)];
+    let mut rows = vec![heads.map(str::to_owned).to_vec()];
     for operation in &file.operations {
         let joined = |numbers: Vec<String>| numbers.join(" x ");
-        rows.push([
+        rows.push(vec![
             operation.name.clone(),
             joined(operation.domain.iter().map(ToString::to_string).collect()),
             joined(operation.configuration.iter().map(ToString::to_string).collect()),
@@ -18,7 +18,7 @@ pub(super) fn text(file: &StrategyFile, searched: Duration) -> String {
             format!("{:.4e}", operation.communication),
         ]);
     }
-    let mut text: String = lines(&rows).into_iter().map(|line| line + "\n").collect();
+    let mut text = lines(&rows, 3);
     let sum =
         |of: fn(&OperationStrategy) -> f64| file.operations.iter().map(of).fold(0.0, |sum, cost| sum + cost);
     text.push_str(&format!(
@@ -47,15 +47,16 @@ pub(super) fn text(file: &StrategyFile, searched: Duration) -> String {
     text
 }
 
-/// Rows with columns as wide as their widest cell; numbers stand to the right.
-fn lines(rows: &[[String; 5]]) -> Vec<String> {
+/// Lines of rows with columns as wide as their widest cell: the first `n_texts` columns stand to the left, numbers to the right.
+pub(super) fn lines(rows: &[Vec<String>], n_texts: usize) -> String {
+    let n_columns = rows.first().map_or(0, Vec::len);
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: [usize; 5] = std::array::from_fn(width);
-    let line = |row: &[String; 5]| {
-        let cells = row.iter().zip(widths).enumerate().map(|(column, (cell, width))| {
-            if column < 3 { format!("{cell:width$}") } else { format!("{cell:>width$}") }
+    let widths: Vec<usize> = (0..n_columns).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
+            if column < n_texts { format!("{cell:width$}") } else { format!("{cell:>width$}") }
         });
-        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
     };
     rows.iter().map(line).collect()
 }

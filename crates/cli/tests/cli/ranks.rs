@@ -6,33 +6,7 @@ const STENCIL: &str = include_str!("../../../../programs/jacobi2d.sdft");
 const PRODUCT: &str = include_str!("../../../../programs/matmul.sdft");
 
 /// A sum of squares and a histogram whose places are data.
-const SUMS: &str = "sdfg sums {
-  symbol N: i64
-  symbol B: i64
-  array A: f64[N]
-  array H: i64[B]
-  scalar s: f64
-  state all {
-    access A
-    access H
-    access s
-    map squares [i = 0:N] {
-      tasklet t (a) -> (o) { o = a * a }
-      squares.A -> t.a: A[i]
-      t.o -> squares.s: s wcr(sum)
-    }
-    map bins [j = 0:N] {
-      tasklet u (b) -> (o: i64) { o = 1 + i64(b) * 0 }
-      bins.A -> u.b: A[j]
-      u.o -> bins.H: H[j % B] wcr(sum)
-    }
-    A -> squares.A
-    squares.s -> s
-    A -> bins.A
-    bins.H -> H
-  }
-}
-";
+const SUMS: &str = include_str!("../../../../tests/data/sums.sdft");
 
 #[expect(clippy::print_stdout, reason = "a test that skips something says so")]
 fn has_mpi() -> bool {

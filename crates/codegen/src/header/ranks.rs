@@ -12,9 +12,10 @@ pub(super) const COMMUNICATOR: &str = concat!(
 );
 
 /// Behind the description of `create`.
-pub(super) const COLLECTIVE: &str = "Every rank of the communicator calls it, as
- * all functions with a status, with the same configuration and symbols. MPI is initialised if it is not. A failure that other ranks
- * cannot know of ends all ranks. NULL as handle of the error function gives the message of the last failure here. ";
+pub(super) const COLLECTIVE: &str = "All ranks of the communicator call it
+ * together, with the same configuration. They also call each run together, with the same symbols. The function initialises MPI if
+ * nobody has. A failure that other ranks cannot see ends all ranks. NULL as the handle of the error function gives the message of the
+ * last failure here. ";
 
 /// The functions that tell what a rank has.
 pub(super) fn parts(interface: &Interface, ranks: &Ranks) -> String {

@@ -60,10 +60,8 @@ impl RankProgram {
         let Some(blocks) = container.distribution.blocks() else { return false };
         let extents = constant_grid(blocks).unwrap_or_default();
         let Some(grid) = self.grids.iter().find(|grid| grid.extents == extents) else { return false };
-        let is_cut = |dimension: usize| blocks.cuts.iter().flatten().any(|cut| cut.along == dimension);
-        let mut idle = (0..grid.extents.len()).filter(|dimension| !is_cut(*dimension));
-        let is_zero = |symbol: &Symbol| symbols.get(symbol) == Some(&0);
-        symbols.get(&grid.is_on) == Some(&1) && idle.all(|dimension| is_zero(&grid.coordinates[dimension]))
+        let is_first = |dimension: usize| symbols.get(&grid.coordinates[dimension]) == Some(&0);
+        symbols.get(&grid.is_on) == Some(&1) && blocks.replicated_over().all(is_first)
     }
 
     /// Bounds of an argument that is cut, dimension by dimension, with whether the dimension is cut.

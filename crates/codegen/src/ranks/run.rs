@@ -27,6 +27,12 @@ pub enum RankError {
     /// The parts of an argument cannot be brought together.
     #[error(transparent)]
     Unsupported(#[from] LocaliseError),
+    /// Rank 0 has no memory for the whole of an argument.
+    #[error("there is no memory for the whole of `{name}`")]
+    Memory {
+        /// The argument.
+        name: String,
+    },
     /// A tensor has another shape than the argument.
     #[error("`{name}` is passed with another shape, so it has no parts")]
     Shape {
@@ -109,8 +115,7 @@ impl RankProgram {
     /// `own` has the elements of the [part](RankProgram::part) of this rank.
     ///
     /// # Errors
-    /// [`RankError::Value`] if a position has no value, [`RankError::Unsupported`], and [`RankError::Shape`] if there is no memory
-    /// for the whole.
+    /// [`RankError::Value`] if a position has no value, [`RankError::Unsupported`], and [`RankError::Memory`].
     pub unsafe fn gather_on_first(
         &self,
         hooks: &Hooks<'_>,
@@ -126,7 +131,7 @@ impl RankProgram {
         };
         let words = values(&words, symbols)?;
         let whole = if rank == 0 { Some(Tensor::zeros(own.element(), part.shape)) } else { None };
-        let mut whole = whole.transpose().map_err(|_| RankError::Shape { name: name.to_owned() })?;
+        let mut whole = whole.transpose().map_err(|_| RankError::Memory { name: name.to_owned() })?;
         let target = whole.as_mut().map_or(std::ptr::null_mut(), |whole| whole.bytes_mut().as_mut_ptr());
         // SAFETY: the tensors have the elements of the part of this rank, and on rank 0 of the whole argument.
         unsafe { hooks.run(RESULTS, &words, own.bytes().as_ptr().cast(), target.cast()) };

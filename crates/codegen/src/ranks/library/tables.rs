@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use sdfg::dtype::ScalarType;
+use sdfg::ir::Blocks;
 use sdfg::symbolic::{Expr, Symbol};
 
 use super::super::parts::Whole;
@@ -106,7 +107,7 @@ impl Tables<'_> {
             let _ = write!(
                 fields,
                 ", .has_copies = {}, .words = {{{}}}, .n_words = {{{}}}",
-                u8::from(has_copies(container)),
+                u8::from(container.distribution.blocks().is_some_and(Blocks::has_copies)),
                 functions.join(", "),
                 counts.join(", ")
             );
@@ -299,15 +300,6 @@ pub(crate) fn bound_parameters(interface: &Interface) -> String {
         }
     }
     text
-}
-
-/// Whether ranks have elements of others, which the owner's writes make stale.
-fn has_copies(container: &sdfg::ir::Container) -> bool {
-    let Some(blocks) = container.distribution.blocks() else { return false };
-    let is_cut = |dimension: usize| blocks.cuts.iter().flatten().any(|cut| cut.along == dimension);
-    let replicates =
-        blocks.grid.iter().enumerate().any(|(dimension, extent)| !extent.is_one() && !is_cut(dimension));
-    replicates || blocks.cuts.iter().flatten().any(sdfg::ir::Cut::has_halo)
 }
 
 /// A list for an initialiser, which C does not let be empty.
