@@ -16,7 +16,7 @@ use sdfg::tensor::Tensor;
 use sdfg::validate::Validated;
 use sdfg::value::Value;
 
-use super::refinement;
+use super::refinement::{Way, refine};
 use crate::random::Random;
 
 /// Runs for one graph.
@@ -467,9 +467,12 @@ pub fn search(
     }
     // The stable sort keeps the order of the recipes.
     furthest.sort_by_key(|(trap, _)| Reverse(trap.progress));
+    furthest.truncate(REFINED);
     let mut failed: Option<Box<Trap>> = None;
-    for (trap, draft) in furthest.into_iter().take(REFINED) {
-        match refinement::refine(&signature, draft, trap, &mut interpreter, &options) {
+    for (way, (trap, draft)) in
+        Way::ALL.into_iter().flat_map(|way| furthest.iter().map(move |one| (way, one)))
+    {
+        match refine(&signature, way, draft.clone(), trap.clone(), &mut interpreter, &options) {
             Ok(found) => return Ok(found),
             Err(trap) if failed.as_ref().is_none_or(|other| other.progress < trap.progress) => {
                 failed = Some(trap);

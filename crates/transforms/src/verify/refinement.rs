@@ -3,6 +3,8 @@
 //! Programs of Fortran pass the bounds of each array, and index arrays that must fit together. No recipe that treats all
 //! symbols alike fits them. The refinement is a coordinate search. It changes one symbol, scalar or index array at a time, those
 //! first that the values at the trap come from, and keeps the change if the interpreter comes further before its trap.
+//!
+//! Each change that is kept closes other ways, and no order of changes suits all programs. [`Way`] has two of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -50,7 +52,7 @@ fn variables(signature: &Signature<'_>) -> Vec<Variable> {
 }
 
 /// The drafts that differ from a draft in one value; `ends` are further values of numbers.
-fn changes(draft: &Draft, variable: &Variable, ends: &BTreeSet<i64>) -> Vec<Draft> {
+fn changes(way: Way, draft: &Draft, variable: &Variable, ends: &BTreeSet<i64>) -> Vec<Draft> {
     let smallest = draft.recipe.smallest();
     match variable {
         Variable::Number(name) => {
@@ -64,7 +66,7 @@ fn changes(draft: &Draft, variable: &Variable, ends: &BTreeSet<i64>) -> Vec<Draf
                 let mut draft = draft.clone();
                 draft.grown.retain(|symbol, _| symbol.as_str() != name);
                 draft.numbers.insert(name.clone(), value);
-                draft.kept = Some(name.clone());
+                draft.kept = (way == Way::Careful).then(|| name.clone());
                 draft
             };
             values.into_iter().map(change).collect()
@@ -80,22 +82,47 @@ fn changes(draft: &Draft, variable: &Variable, ends: &BTreeSet<i64>) -> Vec<Draf
     }
 }
 
+/// The choice among changes and repairs that come further.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// The nearest change comes first, and a repair may change every value: a loop may have to end before its trap.
+    Direct,
+    /// Changes that take elements from arrays come last, and repairs leave the value that is tried and undo what did not help: what
+    /// a loop needs is found, rather than avoided.
+    Careful,
+}
+
+impl Way {
+    /// All ways, in the order of their trial.
+    pub(super) const ALL: [Way; 2] = [Way::Direct, Way::Careful];
+
+    /// The losses of the changes that are tried together, one group after the other; `None` stands for any loss.
+    fn groups(self) -> &'static [Option<Loss>] {
+        match self {
+            Way::Direct => &[None],
+            Way::Careful => &[Some(Loss::None), Some(Loss::Part), Some(Loss::All)],
+        }
+    }
+}
+
 /// Changes values of a draft, which trapped, until the program runs to its end.
 ///
 /// # Errors
 /// The trap of the run that came furthest.
 pub(super) fn refine(
     signature: &Signature<'_>,
+    way: Way,
     draft: Draft,
     trap: Box<Trap>,
     interpreter: &mut Interpreter,
     options: &Options<'_>,
 ) -> Result<Fitting, Box<Trap>> {
-    let variables = variables(signature);
-    let origins = Origins::of(signature.sdfg);
+    let (variables, origins) = (variables(signature), Origins::of(signature.sdfg));
     let seen = BTreeSet::from([trap.path.clone()]);
     let mut search = Search {
         signature,
+        way,
+        variables: &variables,
         origins: &origins,
         interpreter,
         options,
@@ -105,32 +132,12 @@ pub(super) fn refine(
         runs: 0,
         work: 0,
     };
-    'search: loop {
-        let mut repaired = search.best.clone();
-        if repair(signature, &origins, &search.furthest, false, &mut repaired) {
-            match search.attempt(repaired, REPAIRS_ALONE) {
-                Attempt::Fits(found) => return Ok(found),
-                Attempt::Further => continue 'search,
-                Attempt::Spent => return Err(search.furthest),
-                Attempt::NoFurther => {}
-            }
+    loop {
+        match search.advance() {
+            Attempt::Fits(found) => return Ok(found),
+            Attempt::Further => {}
+            Attempt::Spent | Attempt::NoFurther => return Err(search.furthest),
         }
-        let ends = constant_ends(signature.sdfg, &search.furthest);
-        let distances = origins.distances(signature.sdfg, &search.furthest);
-        let (best, sorted) = (search.best.clone(), by_distance(&variables, &distances));
-        let all = || sorted.iter().flat_map(|variable| changes(&best, variable, &ends));
-        let before = extents(signature, &best);
-        let lost = |draft: &Draft| Loss::between(&before, &extents(signature, draft));
-        let with = |loss| all().filter(move |draft| lost(draft) == loss);
-        for draft in with(Loss::None).chain(with(Loss::Part)).chain(with(Loss::All)) {
-            match search.attempt(draft, REPAIRS) {
-                Attempt::Fits(found) => return Ok(found),
-                Attempt::Further => continue 'search,
-                Attempt::Spent => return Err(search.furthest),
-                Attempt::NoFurther => {}
-            }
-        }
-        return Err(search.furthest);
     }
 }
 
@@ -167,6 +174,8 @@ fn extents(signature: &Signature<'_>, draft: &Draft) -> Vec<i64> {
 /// A search from one draft.
 struct Search<'s, 'o> {
     signature: &'s Signature<'s>,
+    way: Way,
+    variables: &'s [Variable],
     origins: &'s Origins,
     interpreter: &'s mut Interpreter,
     options: &'s Options<'o>,
@@ -190,9 +199,44 @@ enum Attempt {
     Spent,
 }
 
+/// What a run of a draft ended with.
+enum Ended {
+    Well(Fitting),
+    Trapped(Box<Trap>),
+    /// No repair follows: the arguments are refused, or the run was too long.
+    Useless,
+}
+
 impl Search<'_, '_> {
-    /// Runs a draft, and repairs it after traps that come no further: so many times, and more as long as each repair comes further
-    /// than the one before.
+    /// Repairs the best draft, or changes one value of it, until the program comes further.
+    fn advance(&mut self) -> Attempt {
+        let mut repaired = self.best.clone();
+        if repair(self.signature, self.origins, &self.furthest, false, &mut repaired) {
+            let attempt = self.attempt(repaired, REPAIRS_ALONE);
+            if !matches!(attempt, Attempt::NoFurther) {
+                return attempt;
+            }
+        }
+        let (signature, best) = (self.signature, self.best.clone());
+        let ends = constant_ends(signature.sdfg, &self.furthest);
+        let sorted = by_distance(self.variables, &self.origins.distances(signature.sdfg, &self.furthest));
+        let before = extents(signature, &best);
+        let lost = |draft: &Draft| Loss::between(&before, &extents(signature, draft));
+        let way = self.way;
+        let all = || sorted.iter().flat_map(|variable| changes(way, &best, variable, &ends));
+        let with =
+            |loss: Option<Loss>| all().filter(move |draft| loss.is_none_or(|loss| lost(draft) == loss));
+        for draft in way.groups().iter().flat_map(|loss| with(*loss)) {
+            let attempt = self.attempt(draft, REPAIRS);
+            if !matches!(attempt, Attempt::NoFurther) {
+                return attempt;
+            }
+        }
+        Attempt::NoFurther
+    }
+
+    /// Runs a draft, and repairs it after traps that come no further: so many times, and on the careful way more as long as each
+    /// repair comes further than the one before.
     fn attempt(&mut self, mut draft: Draft, repairs: usize) -> Attempt {
         let mut last: Option<Box<Trap>> = None;
         // The draft before its last repair moved a lower bound.
@@ -204,38 +248,13 @@ impl Search<'_, '_> {
             if self.runs == RUNS || self.work > WORK {
                 return Attempt::Spent;
             }
-            let Some(before) = self.signature.arguments(&draft) else { return Attempt::NoFurther };
-            let elements = before.tensors().map(|(_, tensor)| tensor.len() as u64);
-            self.work += elements.sum::<u64>();
-            self.runs += 1;
-            let mut after = before.clone();
-            let trap = match self.interpreter.run(&mut after, self.options) {
-                Ok(report) => return Attempt::Fits(Fitting { before, after, steps: report.steps }),
-                Err(RunError::Trap(trap)) => trap,
-                Err(RunError::Arguments(_)) => return Attempt::NoFurther,
+            let trap = match self.run(&draft) {
+                Ended::Well(found) => return Attempt::Fits(found),
+                Ended::Trapped(trap) => trap,
+                Ended::Useless => return Attempt::NoFurther,
             };
-            self.work += trap.progress.steps;
-            // A loop that a wrong bound makes long is no progress.
-            if matches!(trap.kind, TrapKind::StepLimit { .. }) {
-                return Attempt::NoFurther;
-            }
-            // Larger sizes take more steps to the same place.
-            let is_further = if draft.grown == self.best.grown {
-                trap.progress > self.furthest.progress
-            } else {
-                trap.progress.blocks > self.furthest.progress.blocks
-            };
-            // Several accesses of a block need other values, one after the other.
-            let is_beside = trap.progress.blocks == self.furthest.progress.blocks
-                && !self.seen.contains(&trap.path)
-                && depends_on_inputs(&trap.kind);
-            if is_further || is_beside {
-                if trap.progress.blocks > self.furthest.progress.blocks {
-                    self.seen.clear();
-                }
-                self.seen.insert(trap.path.clone());
-                draft.kept = None;
-                (self.best, self.furthest) = (draft, trap);
+            if self.is_further(&draft, &trap) {
+                self.keep(draft, trap);
                 return Attempt::Further;
             }
             let is_same = last.as_ref().is_some_and(|last| last.path == trap.path);
@@ -245,10 +264,12 @@ impl Search<'_, '_> {
                 rigid.insert(trap.path.clone());
                 draft = before;
             }
+            let is_careful = self.way == Way::Careful;
             // A repair that comes further than the one before is no repetition.
-            count += usize::from(last.is_none_or(|last| trap.progress <= last.progress));
+            let is_repetition = last.is_none_or(|last| trap.progress <= last.progress);
+            count += usize::from(is_repetition || !is_careful);
             let by_offset = is_same && !rigid.contains(&trap.path);
-            unmoved = by_offset.then(|| draft.clone());
+            unmoved = (by_offset && is_careful).then(|| draft.clone());
             let is_repaired = repair(self.signature, self.origins, &trap, by_offset, &mut draft);
             if !is_repaired && !self.signature.grow(&trap.kind, &mut draft) {
                 return Attempt::NoFurther;
@@ -256,6 +277,47 @@ impl Search<'_, '_> {
             last = Some(trap);
         }
         Attempt::NoFurther
+    }
+
+    /// Runs a draft once, and counts its work.
+    fn run(&mut self, draft: &Draft) -> Ended {
+        let Some(before) = self.signature.arguments(draft) else { return Ended::Useless };
+        self.work += before.tensors().map(|(_, tensor)| tensor.len() as u64).sum::<u64>();
+        self.runs += 1;
+        let mut after = before.clone();
+        let trap = match self.interpreter.run(&mut after, self.options) {
+            Ok(report) => return Ended::Well(Fitting { before, after, steps: report.steps }),
+            Err(RunError::Trap(trap)) => trap,
+            Err(RunError::Arguments(_)) => return Ended::Useless,
+        };
+        self.work += trap.progress.steps;
+        // A loop that a wrong bound makes long is no progress.
+        if matches!(trap.kind, TrapKind::StepLimit { .. }) { Ended::Useless } else { Ended::Trapped(trap) }
+    }
+
+    /// Whether a draft comes further than the best one.
+    fn is_further(&self, draft: &Draft, trap: &Trap) -> bool {
+        // Larger sizes take more steps to the same place.
+        let is_further = if draft.grown == self.best.grown {
+            trap.progress > self.furthest.progress
+        } else {
+            trap.progress.blocks > self.furthest.progress.blocks
+        };
+        // Several accesses of a block need other values, one after the other.
+        let is_beside = trap.progress.blocks == self.furthest.progress.blocks
+            && !self.seen.contains(&trap.path)
+            && depends_on_inputs(&trap.kind);
+        is_further || is_beside
+    }
+
+    /// Makes a draft, which comes further, the best one.
+    fn keep(&mut self, mut draft: Draft, trap: Box<Trap>) {
+        if trap.progress.blocks > self.furthest.progress.blocks {
+            self.seen.clear();
+        }
+        self.seen.insert(trap.path.clone());
+        draft.kept = None;
+        (self.best, self.furthest) = (draft, trap);
     }
 }
 

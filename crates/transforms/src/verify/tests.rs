@@ -450,6 +450,45 @@ fn arrays_are_not_empty_while_something_else_helps() {
     assert!(found.before.symbols().any(|(_, value)| value > 5));
 }
 
+/// The loop fits an empty array, and a factor of zero. The end needs a product of one, so only the empty array leads to it: a change
+/// that takes elements. `B` keeps the recipes away.
+#[test]
+fn arrays_are_empty_where_nothing_else_helps() {
+    let found = fitting(
+        "sdfg p {
+          symbol N: i64
+          symbol k: i64
+          symbol j: i64
+          symbol other: i64
+          array A: f64[8]
+          array B: f64[8]
+          array C: f64[1]
+          array E: f64[N]
+          array R: f64[1]
+          state s {
+            access B
+            access R
+            B -> R: B[-200 - other] -> R[0]
+          }
+          -> rows with (at = k * j)
+          loop rows: i = 0; i < N; i = i + 1 {
+            state t {
+              access A
+              access R
+              A -> R: A[i + at] -> R[0]
+            }
+          }
+          state u {
+            access C
+            access R
+            C -> R: C[at - 1] -> R[0]
+          }
+        }",
+    );
+    let symbols: BTreeMap<&str, i64> = found.before.symbols().collect();
+    assert_eq!((symbols["N"], symbols["k"] * symbols["j"]), (0, 1));
+}
+
 /// All of `A` is moved by its lower bound into `B`, which has one element: the extent of `A` is one, and the bound that of the loop. A
 /// repair that takes either value back finds none.
 #[test]
