@@ -18,8 +18,8 @@ use std::time::Duration;
 use sdfg::interpret::Arguments;
 use sdfg::npy;
 use sdfg_programs::survey::{
-    Effort, Ended, Graph, Obstacle, Options, Oracle, Stage, USAGE, Verdict, about, check_dace, examine,
-    graphs, in_limits, table,
+    Effort, Ended, Graph, Obstacle, Options, Oracle, Stage, USAGE, Verdict, about, check_dace, check_start,
+    examine, graphs, in_limits, table,
 };
 use serde_json::{Value as Json, json};
 
@@ -32,6 +32,10 @@ fn main() -> ExitCode {
         let steps = options.iter().find_map(|option| option.strip_prefix("--steps=")?.parse().ok());
         let effort = Effort { interpret: has("--interpret"), allow_external: has("--allow-external"), steps };
         return done(one(Path::new(graph), Path::new(example), effort));
+    }
+    if arguments == ["--ready"] {
+        // The parent learns that a child starts in its limits.
+        return ExitCode::SUCCESS;
     }
     match Options::parse(arguments) {
         Ok(options) => done(survey(&options)),
@@ -105,6 +109,7 @@ fn survey(options: &Options) -> io::Result<bool> {
     };
     let table_file = options.table.as_ref().map(created).transpose()?;
     options.dace.as_deref().map(check_dace).transpose()?;
+    check_start(Command::new(std::env::current_exe()?).arg("--ready"), options.limits)?;
     let workspace = tempfile::tempdir()?;
     let next = AtomicUsize::new(0);
     let finished: Mutex<BTreeMap<usize, Json>> = Mutex::new(BTreeMap::new());

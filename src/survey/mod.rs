@@ -21,7 +21,7 @@ pub use causes::table;
 pub use examine::{Effort, Example, examine};
 pub use options::{Options, USAGE};
 pub use oracle::{Answer, Oracle, check as check_dace};
-pub use process::{Ended, Limits, in_limits};
+pub use process::{Ended, Limits, check_start, in_limits};
 
 /// How far a graph came. A later variant includes the earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

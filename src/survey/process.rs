@@ -1,6 +1,6 @@
 //! Child processes with limits of time and memory.
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -44,6 +44,21 @@ pub fn in_limits(command: &Command, limits: Limits) -> Ended {
         Ok(child) => wait(child, limits.time),
         Err(error) => Ended::Badly(String::new(), error.to_string()),
     }
+}
+
+/// Tries whether a command, which does nothing, starts and ends in the limits: a limit of memory below the size of a program and its
+/// libraries stops each start, with a signal that tells no reason.
+///
+/// # Errors
+/// A message with the limit of memory, if the command does not end well.
+pub fn check_start(command: &Command, limits: Limits) -> io::Result<()> {
+    let why = match in_limits(command, limits) {
+        Ended::Well(_) => return Ok(()),
+        Ended::Badly(_, status) => status,
+        Ended::Late(_) => format!("it takes longer than {} s", limits.time.as_secs_f64()),
+    };
+    let message = format!("no process starts with the limit of {} MiB (`--memory`): {why}", limits.memory);
+    Err(io::Error::other(message))
 }
 
 /// Text of a pipe, read on a thread of its own so that a full pipe does not block the child.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{Effort, Ended, Limits, Options, Stage, examine, graphs, in_limits, table};
+use super::{Effort, Ended, Limits, Options, Stage, check_start, examine, graphs, in_limits, table};
 
 const LIMITS: Limits = Limits { time: Duration::from_secs(60), memory: 1 << 20 };
 
@@ -149,13 +149,14 @@ fn functions_and_kinds_keep_their_names_in_causes() {
     );
 }
 
+fn shell(script: &str) -> Command {
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(script);
+    command
+}
+
 #[test]
 fn a_crash_and_a_hang_are_told_apart() {
-    let shell = |script: &str| {
-        let mut command = Command::new("sh");
-        command.arg("-c").arg(script);
-        command
-    };
     assert_eq!(in_limits(&shell("echo well"), LIMITS), Ended::Well("well\n".to_owned()));
     let crash = in_limits(&shell("echo stage read; echo bad >&2; kill -SEGV $$"), LIMITS);
     assert!(
@@ -171,8 +172,16 @@ fn a_crash_and_a_hang_are_told_apart() {
 
 #[test]
 fn the_limit_of_memory_holds() {
-    let mut command = Command::new("sh");
-    command.arg("-c").arg("ulimit -v");
     let limits = Limits { memory: 700, ..LIMITS };
-    assert_eq!(in_limits(&command, limits), Ended::Well("716800\n".to_owned()));
+    assert_eq!(in_limits(&shell("ulimit -v"), limits), Ended::Well("716800\n".to_owned()));
+}
+
+#[test]
+fn a_limit_in_which_nothing_starts_is_told() {
+    assert!(check_start(&shell("true"), LIMITS).is_ok());
+    let told = |script: &str, limits| check_start(&shell(script), limits).map_err(|error| error.to_string());
+    let small = told("true", Limits { memory: 1, ..LIMITS }).unwrap_err();
+    assert!(small.starts_with("no process starts with the limit of 1 MiB (`--memory`): "), "{small}");
+    let late = told("exec sleep 60", Limits { time: Duration::from_millis(200), ..LIMITS }).unwrap_err();
+    assert!(late.ends_with("it takes longer than 0.2 s"), "{late}");
 }
