@@ -478,6 +478,7 @@ impl<'ctx> Function<'_, 'ctx> {
         self.begin_loop();
         match &consume.condition {
             Some(condition) => {
+                consume.recalls.iter().try_for_each(|kept| self.recall(kept))?;
                 let condition = self.condition(condition)?;
                 self.branch(condition, stop, take)?;
             }
@@ -527,6 +528,7 @@ impl<'ctx> Function<'_, 'ctx> {
         if let Some(condition) = &consume.condition {
             // Nothing changes any more, so this is the last test.
             let dead = self.block("dead");
+            consume.recalls.iter().try_for_each(|kept| self.recall(kept))?;
             let condition = self.condition(condition)?;
             self.branch(condition, stop, dead)?;
             self.enter(dead);

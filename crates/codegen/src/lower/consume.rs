@@ -171,19 +171,11 @@ impl<'g> Lowering<'g> {
         (queue, scope): (Location, Location),
         carrier: Carrier,
     ) -> Result<Vec<Statement>, LowerError> {
-        let condition = match &consume.condition {
-            Some(condition) => {
-                let mut named =
-                    condition.names().into_iter().filter_map(|name| frame.sdfg.find_container(name));
-                if let Some(id) = named.find(|id| self.is_shared_reference(frame, *id)) {
-                    let name = &frame.sdfg.container(id).name;
-                    let what = format!("a condition on `{name}`, which nodes set that wait for each other,");
-                    return Err(LowerError::Unsupported { what, path: frame.at(&node.label) });
-                }
-                Some(self.condition(frame, condition, &node.label)?)
-            }
-            None => None,
-        };
+        let (mut condition, mut recalls) = (None, Vec::new());
+        if let Some(tested) = &consume.condition {
+            recalls = self.recalls_of_condition(frame, tested, &node.label)?;
+            condition = Some(self.condition(frame, tested, &node.label)?);
+        }
         let element = self.plan.buffer(queue.buffer).element;
         let n_buffers = self.plan.buffers.len();
         let cell = self.cell(&format!("{}_element", node.label), element);
@@ -199,7 +191,8 @@ impl<'g> Lowering<'g> {
         let label = node.label.clone();
         let gathers = is_free
             && self.collected(&mut body, n_buffers).iter().any(|collected| collected.stream == queue.buffer);
-        let consume = ConsumeStatement { label, queue, scope, element, batch, gathers, condition, body };
+        let consume =
+            ConsumeStatement { label, queue, scope, element, batch, gathers, condition, recalls, body };
         Ok(vec![Statement::Consume(consume)])
     }
 

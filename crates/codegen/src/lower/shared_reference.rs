@@ -9,9 +9,11 @@ use std::collections::BTreeSet;
 use sdfg::dtype::{ElementType, ScalarType};
 use sdfg::ir::{ContainerId, ContainerKind, Memlet};
 use sdfg::symbolic::Expr;
+use sdfg::syntax::Expression;
 
 use super::Lowering;
 use super::call_frame::CallFrame;
+use super::error::LowerError;
 use super::memory::RootShape;
 use crate::plan::{Allocation, Buffer, BufferId, KeptReference, Statement};
 
@@ -88,7 +90,7 @@ impl<'g> Lowering<'g> {
             return Vec::new();
         }
         let used = memlets.flat_map(|memlet| memlet.accesses().map(|access| access.container));
-        self.recall_containers(frame, &used.collect())
+        self.kept(frame, &used.collect()).map(Statement::Recall).collect()
     }
 
     /// Recalls the shared references of a call.
@@ -96,10 +98,16 @@ impl<'g> Lowering<'g> {
         if self.shared.is_empty() {
             return Vec::new();
         }
-        self.recall_containers(frame, &frame.sdfg.containers().map(|(id, _)| id).collect())
+        let all = frame.sdfg.containers().map(|(id, _)| id).collect();
+        self.kept(frame, &all).map(Statement::Recall).collect()
     }
 
-    fn recall_containers(&self, frame: &CallFrame<'g>, used: &BTreeSet<ContainerId>) -> Vec<Statement> {
+    /// The shared references among containers that are recalled at the current place.
+    fn kept(
+        &self,
+        frame: &CallFrame<'g>,
+        used: &BTreeSet<ContainerId>,
+    ) -> impl Iterator<Item = KeptReference> {
         // What a nested call was given stays what it is: only the name of the reference itself follows it.
         let is_reference =
             |id: &&ContainerId| matches!(frame.sdfg.container(**id).kind, ContainerKind::Reference(_));
@@ -111,11 +119,35 @@ impl<'g> Lowering<'g> {
         };
         let recalled =
             self.shared.iter().filter(|shared| buffers.contains(&shared.kept.reference) && !is_apart(shared));
-        recalled.map(|shared| Statement::Recall(shared.kept.clone())).collect()
+        recalled.map(|shared| shared.kept.clone()).collect::<Vec<_>>().into_iter()
+    }
+
+    /// The shared references that a condition reads, which is tested again and again.
+    ///
+    /// # Errors
+    /// If threads of a team test it: what tasks outside of the team set does not reach them.
+    pub(super) fn recalls_of_condition(
+        &self,
+        frame: &CallFrame<'g>,
+        condition: &Expression,
+        label: &str,
+    ) -> Result<Vec<KeptReference>, LowerError> {
+        let named = condition.names().into_iter().filter_map(|name| frame.sdfg.find_container(name));
+        let shared: BTreeSet<ContainerId> = named.filter(|id| self.is_shared_reference(frame, *id)).collect();
+        let kept: Vec<KeptReference> = self.kept(frame, &shared).collect();
+        match shared.first() {
+            Some(id) if kept.len() < shared.len() => {
+                let name = &frame.sdfg.container(*id).name;
+                let what =
+                    format!("a condition on `{name}`, which nodes outside of the threads set that wait,");
+                Err(LowerError::Unsupported { what, path: frame.at(label) })
+            }
+            _ => Ok(kept),
+        }
     }
 
     /// Whether tasks around share the reference that a container is.
-    pub(super) fn is_shared_reference(&self, frame: &CallFrame<'g>, id: ContainerId) -> bool {
+    fn is_shared_reference(&self, frame: &CallFrame<'g>, id: ContainerId) -> bool {
         let bound = frame.containers.get(&id).map(|bound| bound.origin.buffer);
         matches!(frame.sdfg.container(id).kind, ContainerKind::Reference(_))
             && self.shared.iter().any(|shared| bound == Some(shared.kept.reference))

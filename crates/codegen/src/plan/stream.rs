@@ -11,6 +11,7 @@ use sdfg::symbolic::{Expr, Symbol};
 use super::buffer::{BufferId, Location};
 use super::capture::Captures;
 use super::compute::Scalar;
+use super::kept::KeptReference;
 use super::loops::LoopDimension;
 use super::parts::{Part, PartMut};
 use super::print::Printer;
@@ -94,6 +95,8 @@ pub struct Consume {
     /// The scope is done when this holds, tested before each element; without it, when the queue is empty and no
     /// processing element works.
     pub condition: Option<Scalar>,
+    /// References that tasks share and that the condition reads: it takes them from the memory before each test.
+    pub recalls: Vec<KeptReference>,
     /// Processing of each element.
     pub body: Vec<Statement>,
 }
@@ -208,6 +211,7 @@ impl Consume {
         self.element.parts(visit);
         visit(Part::Contests(self.scope.buffer));
         self.batch.iter().for_each(|batch| visit(Part::Touches(*batch)));
+        self.recalls.iter().for_each(|kept| kept.parts_of_recall(visit));
         if let Some(condition) = &self.condition {
             condition.parts(&mut |part| {
                 // Other threads change what it reads while it waits.
@@ -241,6 +245,9 @@ impl Consume {
         }
         if let Some(condition) = &self.condition {
             header.push_str(&format!(" until {}", to.scalar(condition)));
+        }
+        for KeptReference { reference, place, .. } in &self.recalls {
+            header.push_str(&format!(" recall {} from {}", to.name(*reference), to.name(*place)));
         }
         header.push_str(&format!(" scope {}", to.location(&self.scope)));
         to.nested(header, &self.body)

@@ -92,17 +92,7 @@ impl Function<'_, '_> {
                 }
                 Ok(())
             }
-            Statement::Recall(kept) => {
-                let (ty, place) = (self.element_type(kept.reference), self.address(kept.place));
-                let name = self.program.names.buffer(kept.reference);
-                self.line(format!("{name} = ({ty} *)(intptr_t){place}[0];"));
-                for (position, variable) in kept.variables.iter().enumerate() {
-                    let Some(symbol) = variable.as_symbol() else { continue };
-                    let name = self.variable(symbol)?;
-                    self.line(format!("{name} = {place}[{}];", KeptReference::ADDRESSES + position));
-                }
-                Ok(())
-            }
+            Statement::Recall(kept) => self.recall(kept),
             Statement::Check(_) | Statement::Undefine(_) => Err(unsupported("checked programs")),
             Statement::Compute(compute) => self.compute(compute),
             Statement::Lanes(lanes) => self.compute(&lanes.compute),
@@ -113,6 +103,19 @@ impl Function<'_, '_> {
             Statement::Consume(consume) => self.consume(consume),
             Statement::Tasks(tasks) => self.tasks(tasks),
         }
+    }
+
+    /// Takes a reference from memory that tasks share.
+    pub(super) fn recall(&mut self, kept: &KeptReference) -> Print<()> {
+        let (ty, place) = (self.element_type(kept.reference), self.address(kept.place));
+        let name = self.program.names.buffer(kept.reference);
+        self.line(format!("{name} = ({ty} *)(intptr_t){place}[0];"));
+        for (position, variable) in kept.variables.iter().enumerate() {
+            let Some(symbol) = variable.as_symbol() else { continue };
+            let name = self.variable(symbol)?;
+            self.line(format!("{name} = {place}[{}];", KeptReference::ADDRESSES + position));
+        }
+        Ok(())
     }
 
     fn comment(&mut self, text: &str) {

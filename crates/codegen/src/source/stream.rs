@@ -326,7 +326,8 @@ impl Function<'_, '_> {
     pub(super) fn consume(&mut self, consume: &Consume) -> Print<()> {
         self.program.use_runtime();
         self.uses_handle = true;
-        let Consume { label, queue: queue_place, scope, element, batch, gathers, condition, body } = consume;
+        let Consume { label, queue: queue_place, scope, element, batch, gathers, condition, recalls, body } =
+            consume;
         let queue = self.queue(queue_place)?;
         let (scope, element) = (self.place(scope)?.text, self.place(element)?);
         let first = batch.map_or_else(|| element.clone(), |batch| self.place_at(batch, &Code::int(0)));
@@ -346,6 +347,7 @@ impl Function<'_, '_> {
         self.frames.push(Frame::Loop { target: None, continues: false });
         self.line(format!("int64_t {taken} = 0;"));
         self.line(format!("int32_t {answer};"));
+        recalls.iter().try_for_each(|kept| self.recall(kept))?;
         if let Some(condition) = condition {
             let condition = self.condition(condition)?;
             self.block(format!("if ({})", condition.text), stop)?;
@@ -367,6 +369,7 @@ impl Function<'_, '_> {
         })?;
         self.block(format!("if ({answer} != SDFG_TAKEN)"), |f| {
             // Nothing changes any more, so this is the last test.
+            recalls.iter().try_for_each(|kept| f.recall(kept))?;
             if let Some(condition) = condition {
                 let condition = f.condition(condition)?;
                 f.block(format!("if ({})", condition.text), stop)?;
