@@ -332,6 +332,36 @@ fn transforms_of_several_dimensions_in_place() {
     }
 }
 
+/// Only the last of several axes adds to the output. Four of them use both memories between, the first one twice.
+#[test]
+fn the_last_axis_adds_to_what_is_there() {
+    let (shape, count) = (&[4, 3, 2, 2][..], 48);
+    let program = |resolution: &str| {
+        format!(
+            "sdfg p {{
+  symbol N: i64
+  array A: complex128[N, 3, 2, 2]
+  array B: complex128[N, 3, 2, 2]
+  state s {{
+    access A
+    access B
+    library node: FFT (_inp) -> (_out) {{ factor = 3 }}
+    A -> node._inp: A[:, :, :, :]
+    node._out -> B: B[:, :, :, :]{resolution}
+  }}
+}}"
+        )
+    };
+    let before = numbers(2, count, true);
+    let given = [("A", shape, numbers(1, count, true)), ("B", shape, before.clone())];
+    let results = |resolution: &str| both(&program(resolution), &given, 4).map(|mut found| found.remove("B"));
+    for (replaced, added) in results("").into_iter().zip(results(" wcr(sum)")) {
+        let sums = before.iter().zip(replaced.expect("the output"));
+        let expected: Numbers = sums.map(|(a, b)| Complex::new(a.re + b.re, a.im + b.im)).collect();
+        close(&added.expect("the output"), &expected, 1e-9, "a transform that is added");
+    }
+}
+
 /// Previous contents of a transform's output, and a part of a matrix that is transformed.
 #[test]
 fn transforms_are_added_to_what_is_there() {

@@ -151,7 +151,7 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    fn new(recipe: Recipe, grown: BTreeMap<Symbol, i64>) -> Self {
+    pub(super) fn new(recipe: Recipe, grown: BTreeMap<Symbol, i64>) -> Self {
         Draft { recipe, grown, numbers: BTreeMap::new(), indices: BTreeMap::new(), kept: None }
     }
 
@@ -183,7 +183,7 @@ pub(super) struct Signature<'a> {
 
 impl<'a> Signature<'a> {
     /// Every recipe that gives other arguments than those before, those first that differ least from the first one.
-    fn recipes(&self) -> Vec<Recipe> {
+    pub(super) fn recipes(&self) -> Vec<Recipe> {
         let arguments = || self.sdfg.arguments().map(|(_, container)| container);
         let has_indices =
             arguments().filter(|container| holds_integers(container)).any(|container| !is_scalar(container));
@@ -219,7 +219,7 @@ impl<'a> Signature<'a> {
         all.into_iter().map(|(_, recipe)| recipe).collect()
     }
 
-    fn of(sdfg: &'a Sdfg, fixed: &'a BTreeMap<Symbol, i64>) -> Self {
+    pub(super) fn of(sdfg: &'a Sdfg, fixed: &'a BTreeMap<Symbol, i64>) -> Self {
         // Transients have their sizes, too: indices into them are other symbols.
         let extents = sdfg.containers().flat_map(|(_, container)| container.shape());
         let strides = sdfg

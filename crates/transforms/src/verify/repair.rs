@@ -134,3 +134,53 @@ impl Signature<'_> {
         has_grown
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use sdfg::interpret::{Interpreter, Options, RunError};
+
+    use super::*;
+
+    /// The values of all symbols after the repair of the trap of the first recipe; the program reads one element of `A`.
+    fn repaired(symbols: &[&str], extent: &str, index: &str) -> BTreeMap<String, i64> {
+        let declared: String = symbols.iter().map(|name| format!("  symbol {name}: i64\n")).collect();
+        let text = format!(
+            "sdfg p {{\n{declared}  array A: f64[{extent}]\n  array R: f64[1]\n  state s {{\n    access A\n    access R\n    \
+             A -> R: A[{index}] -> R[0]\n  }}\n}}\n"
+        );
+        let program = sdfg::text::parse("p.sdft", &text).unwrap_or_else(|errors| panic!("{errors:?}"));
+        let program = sdfg::validate::validate(program).unwrap_or_else(|rejected| panic!("{rejected}"));
+        let fixed = BTreeMap::new();
+        let signature = Signature::of(program.sdfg(), &fixed);
+        let mut draft = Draft::new(signature.recipes()[0], BTreeMap::new());
+        let mut arguments = signature.arguments(&draft).expect("arguments");
+        let mut interpreter = Interpreter::new(&program).expect("the interpreter runs it");
+        let Err(RunError::Trap(trap)) = interpreter.run(&mut arguments, &Options::default()) else {
+            panic!("no trap in\n{text}");
+        };
+        let origins = Origins::of(program.sdfg());
+        assert!(repair(&signature, &origins, &trap, false, &mut draft), "{text}");
+        signature.symbols(&draft).into_iter().map(|(name, value)| (name.to_string(), value)).collect()
+    }
+
+    fn values(found: &[(&str, i64)]) -> BTreeMap<String, i64> {
+        found.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect()
+    }
+
+    /// An extent grows by half, at least as far as the index: by one for each iteration of a loop takes too many runs.
+    #[test]
+    fn extents_grow_by_half_or_to_the_index() {
+        assert_eq!(repaired(&["N"], "N", "8"), values(&[("N", 12)]));
+        assert_eq!(repaired(&["N"], "N", "11"), values(&[("N", 12)]));
+        assert_eq!(repaired(&["N"], "N", "20"), values(&[("N", 21)]));
+        assert_eq!(repaired(&["N"], "N", "580"), values(&[("N", 581)]));
+    }
+
+    /// Of an extent that is computed from bounds, the first one changes, in the direction that makes the extent larger.
+    #[test]
+    fn bounds_move_until_the_extent_between_them_fits() {
+        assert_eq!(repaired(&["high"], "high + 1", "20"), values(&[("high", 20)]));
+        assert_eq!(repaired(&["low"], "9 - low", "20"), values(&[("low", -12)]));
+        assert_eq!(repaired(&["high", "low"], "high - low + 1", "20"), values(&[("high", 28), ("low", 8)]));
+    }
+}
