@@ -7,7 +7,7 @@ use sdfg::symbolic::{Expr, Symbol};
 use sdfg::tensor::Tensor;
 use sdfg::validate::validate;
 use sdfg_library::{BuiltIn, ExpandLibrary, transformations};
-use sdfg_transforms::rewrites::{LiftToLibrary, MapReduceFusion};
+use sdfg_transforms::rewrites::{LiftToLibrary, MapReduceFusion, RedundantArray};
 use sdfg_transforms::{Match, Transformation, apply, matches, places};
 
 fn parsed(text: &str) -> Sdfg {
@@ -367,4 +367,37 @@ fn the_matrix_product_of_the_paper_is_lifted_after_fusion() {
     apply(&mut expanded, &expand, &found).unwrap_or_else(|error| panic!("{error}"));
     let wrong = difference(&parsed(&text), &expanded, &[1, 2, 5]);
     assert!(wrong.is_none(), "{wrong:?}");
+}
+
+/// A library node computes with the dimensions of its operands.
+#[test]
+fn results_go_to_parts_of_arrays_of_the_same_rank() {
+    let product = |target: &str| {
+        format!(
+            "sdfg p {{
+  symbol N: i64
+  array A: f64[N, N]
+  array B: f64[N, N]
+  array C: f64[N + 1, N + 2]
+  array D: f64[2, N, N]
+  transient array T: f64[N, N]
+  state s {{
+    access A
+    access B
+    access T
+    access to = {}
+    library row: MatMul (_a, _b) -> (_c) {{}}
+    A -> row._a: A[0:N, 0:N]
+    B -> row._b: B[0:N, 0:N]
+    row._c -> T: T[0:N, 0:N]
+    T -> to: T[0:N, 0:N] -> {target}
+  }}
+}}",
+            &target[..1]
+        )
+    };
+    let text = applies(&product("C[1:N + 1, 2:N + 2]"), &RedundantArray::default());
+    assert!(!text.contains("array T"), "{text}");
+    let message = refuses(&product("D[1, 0:N, 0:N]"), &RedundantArray::default());
+    assert!(message.contains("needs the dimensions of the transient"), "{message}");
 }

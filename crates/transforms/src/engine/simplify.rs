@@ -195,6 +195,18 @@ mod tests {
         }
     }
 
+    /// Transformations that were never applied are left out.
+    #[test]
+    fn simplification_counts_those_that_apply() {
+        let counts = |text: &str| {
+            let mut program = sdfg::text::parse("p.sdft", text).unwrap_or_else(|errors| panic!("{errors:?}"));
+            simplify(&mut program, &Registry::standard(), None)
+        };
+        let fused = counts("sdfg p {\n  state a { }\n  state b { }\n}\n");
+        assert!(!fused.is_empty() && fused.values().all(|count| *count > 0), "{fused:?}");
+        assert_eq!(counts("sdfg p {\n  state a { }\n}\n"), BTreeMap::new());
+    }
+
     /// An application that the editor takes back does not count, and takes no other one with it.
     #[test]
     fn applications_beside_one_that_is_wrong_count() {

@@ -220,7 +220,8 @@ impl Nest<'_> {
                 let stays = |a: i64, b: i64| {
                     let (a, b) = if (a, b) < (0, 0) { (-a, -b) } else { (a, b) };
                     let wave = factor.checked_mul(a).and_then(|wave| wave.checked_add(b));
-                    (a, b) == (0, 0) || wave.is_some_and(|wave| wave > 0 || wave == 0 && a > 0)
+                    // The factor is not negative, so a wave of 0 has a positive `a`, or is one iteration.
+                    wave.is_some_and(|wave| wave >= 0)
                 };
                 let [outer, inner] = self.distance(first, second);
                 let is_kept = match (outer, inner) {

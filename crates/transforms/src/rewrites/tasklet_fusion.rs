@@ -148,9 +148,7 @@ impl Transformation for TaskletFusion {
             .map(|node| (node, second))
             .chain(waiting.into_iter().map(|node| (second, node)))
         {
-            if !is_next(editor.state(state)?, from, to) {
-                editor.add_order(state, from, to)?;
-            }
+            editor.add_order(state, from, to)?;
         }
         remove(editor, state, [scalar, first])?;
         editor.replace_node(state, second, NodeKind::Tasklet(tasklet))?;
@@ -166,11 +164,6 @@ fn remove(editor: &mut Editor<'_>, state: StateId, nodes: [NodeId; 2]) -> Result
         }
     }
     Ok(())
-}
-
-/// Whether an edge leads from a node to another.
-fn is_next(state: &State, from: NodeId, to: NodeId) -> bool {
-    state.each_in_edge(to).any(|(_, edge)| edge.src == from)
 }
 
 /// Two tasklets and the scalar between them.

@@ -215,7 +215,14 @@ fn a_step_everywhere_ends() {
     assert!(matches!(error, Err(TransformError::Condition { .. })), "{error:?}");
     assert_eq!(sdfg::text::print(pipeline.program()), before, "a step that fails changes nothing");
     for (json, part) in [
-        (r#"{"version": 1, "steps": [{"transformation": "MapFusion", "limit": 3}]}"#, "a limit needs"),
+        (
+            r#"{"version": 1, "steps": [{"transformation": "MapFusion", "limit": 3}]}"#,
+            "1 (MapFusion): a limit needs",
+        ),
+        (
+            r#"{"version": 1, "steps": [{"transformation": "StateFusion"}, {"transformation": "MapFusion", "limit": 3}]}"#,
+            "2 (MapFusion): a limit needs",
+        ),
         (r#"{"version": 1, "steps": [{"transformation": "MapFusion", "at": "all"}]}"#, "no chain"),
     ] {
         let error = Chain::from_json(json).expect_err("no chain");

@@ -169,6 +169,9 @@ fn other_loops_are_refused() {
     assert!(refuses(&sum, &tiled(2, 40)).contains("the parameter plus a number"));
     let copied = one("state s {\n access A\n access B\n A -> B\n}");
     assert!(refuses(&copied, &tiled(2, 40)).contains("has no map"));
+    let two = "m.q -> X\n access C\n map k [j = 0:N] {\n tasklet g () -> (y) { y = 1 }\n g.y -> k.q: C[j]\n }\n k.q -> C\n";
+    let beside = one(&sweep("s", "A", "B", "0:N", &[0]).replace("m.q -> X\n", two));
+    assert!(refuses(&beside, &tiled(2, 40)).contains("has more than one map"));
     let strided = one(&sweep("s", "A", "B", "0:N:2", &[0]));
     assert!(refuses(&strided, &tiled(2, 40)).contains("step is not one"));
     let branching = one(&format!("if b: t > 2 {{ {} }}", sweep("s", "A", "B", "0:N", &[0])));

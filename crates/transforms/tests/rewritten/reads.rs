@@ -249,6 +249,11 @@ fn reads_of_views_join_unless_the_view_is_written() {
     assert!(!text.contains("again"), "{text}");
     let written = views(&format!("access W = V\n{FILL}five.o -> W: V[2]\norder W -> again\norder V -> five"));
     assert_eq!(matches(&parsed(&written), &MergeReads::default()), []);
+    let read_by_code = written.replace(
+        "again -> C: A[0] -> C[0]",
+        "tasklet u (a) -> (b) { b = a }\nagain -> u.a: A[3]\nu.b -> C: C[0]",
+    );
+    assert_eq!(matches(&parsed(&read_by_code), &MergeReads::default()), []);
 }
 
 #[test]

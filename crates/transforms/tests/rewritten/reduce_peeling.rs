@@ -114,3 +114,19 @@ fn initial_values_that_are_read_are_needed() {
         .replace("order z -> m\n", "order z -> m\n    z -> C\n");
     assert!(refuses(&text, &ReducePeeling::default()).contains("reads the initial values"));
 }
+
+/// The other elements, and those of other iterations, would not get the neutral element.
+#[test]
+fn iterations_that_do_not_write_one_element_are_refused() {
+    let peeling = ReducePeeling::default();
+    let program = program("k = 0:2, i = 0:N, j = 0:N", "sum", "i, j", "p, q", "0");
+    let sometimes =
+        program.replace("{ y = x + 1 }", "{ if x > 0: y = x }").replace("wcr(sum)", "wcr(sum) dynamic");
+    assert!(refuses(&sometimes, &peeling).contains("does not write one element"));
+    let one_of_a_row = program
+        .replace("i = 0:N, j = 0:N", "i = 0:N")
+        .replace("A[k, i, j]", "A[k, i, 0]")
+        .replace("{ y = x + 1 }", "{ y[N - 1] = x }")
+        .replace("B[i, j] wcr(sum)", "B[i, 0:N] wcr(sum) volume(1)");
+    assert!(refuses(&one_of_a_row, &peeling).contains("does not write one element"));
+}

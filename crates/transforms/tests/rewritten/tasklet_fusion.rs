@@ -104,6 +104,8 @@ fn long_code_and_branches_stay() {
     let long = vec!["t = a"; 15].join("; ") + "; o = t + a";
     let refused = refuses(&chain(&long, "x", "o = a * b"), &TaskletFusion::default());
     assert!(refused.contains("too many statements"), "{refused}");
+    let most = vec!["t = a"; 14].join("; ") + "; o = t + a";
+    applies(&chain(&most, "x", "o = a * b"), &TaskletFusion::default());
     let branch = chain("if a > 0: o = a", "x", "o = a * b");
     assert_eq!(matches(&parsed(&branch), &TaskletFusion::default()), []);
 }
@@ -120,7 +122,7 @@ fn what_waits_for_the_first_tasklet_waits_for_the_second() {
         )
     };
     let text = applies(&waits("order x -> five\norder two -> five"), &TaskletFusion::default());
-    assert!(text.contains("order two -> five"), "{text}");
+    assert_eq!(text.matches("order two -> five").count(), 1, "{text}");
     let text = applies(&waits("order x -> five"), &TaskletFusion::default());
     assert!(text.contains("order two -> five"), "{text}");
     let refused = refuses(
