@@ -173,7 +173,7 @@ impl<'g> Lowering<'g> {
     ) -> Result<Vec<Statement>, LowerError> {
         let (mut condition, mut recalls) = (None, Vec::new());
         if let Some(tested) = &consume.condition {
-            recalls = self.recalls_of_condition(frame, tested, &node.label)?;
+            recalls = self.recalls_of_condition(frame, tested);
             condition = Some(self.condition(frame, tested, &node.label)?);
         }
         let element = self.plan.buffer(queue.buffer).element;

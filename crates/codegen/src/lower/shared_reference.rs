@@ -13,7 +13,6 @@ use sdfg::syntax::Expression;
 
 use super::Lowering;
 use super::call_frame::CallFrame;
-use super::error::LowerError;
 use super::memory::RootShape;
 use crate::plan::{Allocation, Buffer, BufferId, KeptReference, Statement};
 
@@ -123,33 +122,12 @@ impl<'g> Lowering<'g> {
     }
 
     /// The shared references that a condition reads, which is tested again and again.
-    ///
-    /// # Errors
-    /// If threads of a team test it: what tasks outside of the team set does not reach them.
     pub(super) fn recalls_of_condition(
         &self,
         frame: &CallFrame<'g>,
         condition: &Expression,
-        label: &str,
-    ) -> Result<Vec<KeptReference>, LowerError> {
+    ) -> Vec<KeptReference> {
         let named = condition.names().into_iter().filter_map(|name| frame.sdfg.find_container(name));
-        let shared: BTreeSet<ContainerId> = named.filter(|id| self.is_shared_reference(frame, *id)).collect();
-        let kept: Vec<KeptReference> = self.kept(frame, &shared).collect();
-        match shared.first() {
-            Some(id) if kept.len() < shared.len() => {
-                let name = &frame.sdfg.container(*id).name;
-                let what =
-                    format!("a condition on `{name}`, which nodes outside of the threads set that wait,");
-                Err(LowerError::Unsupported { what, path: frame.at(label) })
-            }
-            _ => Ok(kept),
-        }
-    }
-
-    /// Whether tasks around share the reference that a container is.
-    fn is_shared_reference(&self, frame: &CallFrame<'g>, id: ContainerId) -> bool {
-        let bound = frame.containers.get(&id).map(|bound| bound.origin.buffer);
-        matches!(frame.sdfg.container(id).kind, ContainerKind::Reference(_))
-            && self.shared.iter().any(|shared| bound == Some(shared.kept.reference))
+        self.kept(frame, &named.collect()).collect()
     }
 }
