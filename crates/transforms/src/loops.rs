@@ -86,11 +86,15 @@ impl<'p> Counted<'p> {
         set.insert(self.symbol.clone());
         for (id, container) in sdfg.containers() {
             let names = |symbol: &&Symbol| {
-                let is_sized = container.shape().iter().any(|extent| extent.depends_on(symbol));
+                let mut sizes = container.shape().iter().chain(container.distribution.exprs());
+                let is_sized = sizes.any(|size| size.depends_on(symbol));
                 is_sized && (**symbol == self.symbol || !moved.contains(&id))
             };
             if let Some(symbol) = set.iter().find(names) {
-                let reason = format!("sets `{symbol}`, on which the shape of `{}` depends", container.name);
+                let reason = format!(
+                    "sets `{symbol}`, on which the shape or distribution of `{}` depends",
+                    container.name
+                );
                 return Err(Refusal::structure(label, reason));
             }
         }

@@ -192,7 +192,7 @@ fn symbols_of_loops_that_become_maps_die() {
                         "      access A\n      access T\n      tasklet z () -> (o) { o = 0 }\n      z.o -> T: T[0]\n",
                     ),
                 ],
-                Refused("sets `i`, on which the shape of `T` depends"),
+                Refused("sets `i`, on which the shape or distribution of `T` depends"),
             ),
             (
                 &[("  symbol N: i64\n", "  symbol N: i64\n  symbol i: i32\n")],

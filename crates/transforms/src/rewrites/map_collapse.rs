@@ -21,6 +21,7 @@ use crate::pattern::Pattern;
 /// - The outer map contains something besides the inner map.
 /// - The inner map has another schedule, gets a symbol from data, or has a parameter of the name of one of
 ///   the outer map.
+/// - The outer map divides its iterations over ranks: they would divide those of the inner map, too.
 /// - A memlet has a declared subset, which the rewrite would have to change.
 ///
 /// # Before
@@ -105,6 +106,10 @@ impl Transformation for MapCollapse {
         let (outer, inner) = nested_maps::maps(site)?;
         if inner.schedule.kind() != ScheduleKind::Default && inner.schedule != outer.schedule {
             return Err(Refusal::structure(site.label(1), "has another schedule than the outer map"));
+        }
+        if outer.schedule.kind() == ScheduleKind::Mpi && inner.schedule.kind() != ScheduleKind::Mpi {
+            let reason = "divides iterations over ranks, and would divide those of the inner map";
+            return Err(Refusal::structure(site.label(0), reason));
         }
         nested_maps::no_declared_memlets(site, &[site.found.node(0), site.found.node(1)])?;
         Ok(Evidence::of_structure())

@@ -116,7 +116,7 @@ for l: i = 0:N {
 }",
     );
     let reason = refuses_rightly(&text, &LoopToMap::default());
-    assert!(reason.contains("on which the shape of `T` depends"), "{reason}");
+    assert!(reason.contains("on which the shape or distribution of `T` depends"), "{reason}");
 }
 
 /// Two states of one tasklet each, `before` and `between` on the ways to them. Their index is `k`, and the second one writes `B`.

@@ -1,7 +1,9 @@
 //! Maps and their data on ranks, run in the interpreter with separate memories.
 
 use super::support::{applies, difference, page_is_true, parsed, refuses, refuses_rightly};
-use sdfg_transforms::rewrites::{MapTiling, MapToForLoop, MpiTransform, RedundantArray};
+use sdfg_transforms::rewrites::{
+    LoopPeeling, MapCollapse, MapTiling, MapToForLoop, MpiTransform, RedundantArray,
+};
 use sdfg_transforms::{Pipeline, Registry, Step, simplify};
 
 #[test]
@@ -210,6 +212,46 @@ fn results_that_an_iteration_reads_again_are_refused() {
 /// The map of a program on two ranks.
 fn distributed(text: &str) -> String {
     applies(text, &MpiTransform::new([2]))
+}
+
+#[test]
+fn maps_of_one_rank_are_not_divided_with_those_over_ranks() {
+    let copy = "      tasklet t (a) -> (o) { o = a }
+      m.A -> t.a: A[i, j]
+      t.o -> m.B: B[i, j]";
+    for parts in [1, 2] {
+        let map = program("i = 0:N + 2, j = 0:N + 1", copy, "A -> m.A, m.B -> B");
+        let on_ranks = applies(&map, &MpiTransform::new([parts]));
+        let why = refuses_rightly(&on_ranks, &MapCollapse::default());
+        assert!(why.contains("would divide those of the inner map"), "{why}");
+    }
+}
+
+/// The cuts are made where the loop has a value for its symbol.
+#[test]
+fn loops_that_decide_cuts_stay() {
+    let on_ranks = distributed(
+        "sdfg p {
+  symbol N: i64
+  array A: f64[N + 2]
+  array B: f64[N + 2]
+  for l: t = 0:2 {
+    state s {
+      access A
+      access B
+      map m [i = 0:N - t + 1] {
+        tasklet f (a) -> (o) { o = a + t }
+        m.A -> f.a: A[i]
+        f.o -> m.B: B[i]
+      }
+      A -> m.A
+      m.B -> B
+    }
+  }
+}",
+    );
+    let why = refuses_rightly(&on_ranks, &LoopPeeling { count: 1 });
+    assert!(why.contains("sets `t`, on which the shape or distribution of `A_part0` depends"), "{why}");
 }
 
 #[test]
