@@ -142,3 +142,38 @@ fn changed<'m>(
 ) -> Option<(&'m Place, &'m String)> {
     one.iter().find(|(place, value)| other.get(*place) != Some(*value))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A copy of a container to itself refreshes its halos: a rewrite must leave as many as there were.
+    #[test]
+    fn copies_that_refresh_halos_stay() {
+        let reach = |copies: usize| {
+            let copies: Vec<String> =
+                (0..copies).map(|at| format!("    access H{at} = H\n    H -> H{at}\n")).collect();
+            let text = format!(
+                "sdfg p {{
+  symbol N: i64
+  array A: f64[N]
+  transient array H: f64[N] distribution(grid(2)[balanced(0) halo(1, 1)])
+  state s {{
+    access A
+    access H
+    A -> H
+{}  }}
+}}",
+                copies.concat()
+            );
+            sdfg::text::parse("p.sdft", &text).unwrap_or_else(|errors| panic!("{errors:?}"))
+        };
+        let [none, one, two] = [0, 1, 2].map(reach);
+        let kept = |before: &Sdfg, after: &Sdfg| Reach::of(before).expect("a container").is_kept_in(after);
+        assert_eq!(kept(&one, &two), Ok(()));
+        for (before, after) in [(&one, &none), (&two, &one)] {
+            let message = kept(before, after).expect_err("a refusal").to_string();
+            assert!(message.contains("that no copy refreshes"), "{message}");
+        }
+    }
+}

@@ -380,8 +380,9 @@ fn reach(site: &Site<'_>, steps: &[Step], evidence: &mut Evidence) -> Result<i64
         let (state, tree) = (sdfg.state(step.state), site.scopes_of(step.state));
         for access in accesses_of_state(sdfg, step.state) {
             let container = sdfg.container(access.container);
-            let is_own = owners.get(&access.container).is_some_and(|(of, scope)| {
-                *of == step.state && tree.enclosing_scope(Some(*scope)).any(|around| around == step.entry)
+            // A container with an owner is accessed in the state of the owner alone.
+            let is_own = owners.get(&access.container).is_some_and(|(_, scope)| {
+                tree.enclosing_scope(Some(*scope)).any(|around| around == step.entry)
             });
             if is_own {
                 continue;

@@ -287,17 +287,17 @@ impl<'p> Product<'p> {
         if !is_product(write.tasklet) {
             return Err(Refusal::structure(&state.node(write.node).label, "is no product of two elements"));
         }
-        let factor = |connector: &Connector| {
-            let (_, edge) = state
-                .each_in_edge(write.node)
-                .find(|(_, edge)| edge.dst_connector.as_deref() == Some(connector.name.as_str()))?;
+        // The factors of a product may change places: connectors do not matter.
+        let factor = |edge: &'p Edge| {
             let Flow::Read(access) = &edge.memlet.flow else { return None };
             let is_one = matches!(&edge.memlet.volume, Volume::Exact(volume) if volume.is_one());
             let port = edge.out_port().filter(|_| edge.src == entry && is_one && !access.is_queue())?;
             let [outside] = state.edges_at(entry, Port::In(port)) else { return None };
             Some((*outside, access))
         };
-        let [first, second] = &write.tasklet.inputs[..] else { return Err(refuse("has not two factors")) };
+        let factors: Vec<&'p Edge> =
+            state.each_in_edge(write.node).map(|(_, edge)| edge).filter(|edge| moves(edge)).collect();
+        let [first, second] = factors[..] else { return Err(refuse("has not two factors")) };
         let (Some(first), Some(second)) = (factor(first), factor(second)) else {
             return Err(refuse("does not read one element of each factor"));
         };

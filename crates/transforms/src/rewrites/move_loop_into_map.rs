@@ -179,9 +179,10 @@ impl Transformation for MoveLoopIntoMap {
         let accesses = accesses_of_state(sdfg, id);
         let owners = site.owning_scopes();
         let is_private = |access: &Accessed| {
-            owners.get(&access.container).is_some_and(|(of, scope)| {
-                *of == id && tree.enclosing_scope(Some(*scope)).any(|around| around == entry)
-            })
+            // A container with an owner is accessed in the state of the owner alone.
+            owners
+                .get(&access.container)
+                .is_some_and(|(_, scope)| tree.enclosing_scope(Some(*scope)).any(|around| around == entry))
         };
         let iterated = |access: &Accessed| {
             let mode = if access.writes() { AccessMode::Write } else { AccessMode::Read };

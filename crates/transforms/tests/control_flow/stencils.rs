@@ -182,3 +182,18 @@ fn other_loops_are_refused() {
     ));
     assert!(refuses(&read_after, &tiled(2, 40)).contains("read after it"));
 }
+
+/// Each iteration of a map has its own.
+#[test]
+fn transients_of_an_iteration_are_tiled_with_it() {
+    let own = |text: String| {
+        text.replace(
+            "  f.y -> m.q:",
+            "  access T\n  tasklet g (z) -> (w) { w = z + 1 }\n  f.y -> T: T[0]\n  T -> g.z: T[0]\n  g.w -> m.q:",
+        )
+    };
+    let body = [sweep("s", "A", "B", "1:N - 1", &[-1, 1]), sweep("u", "B", "A", "1:N - 1", &[0])];
+    let loops =
+        format!("transient array T: f64[1]\nfor l: t = 0:5 {{\n{}\n{}\n}}", own(body[0].clone()), body[1]);
+    applies(&program(&loops), &tiled(2, 6));
+}

@@ -615,3 +615,22 @@ fn loops_move_into_maps_whose_iterations_are_apart_in_all_steps() {
     let message = apply(&mut before.clone(), &transformation, &found).expect_err("a refusal").to_string();
     assert!(message.contains("depends on `k`"), "{message}");
 }
+
+/// Each iteration of the map has its own element, whatever the loop does.
+#[test]
+fn loops_move_into_maps_with_transients_of_an_iteration() {
+    let text = sdfg::text::print(&steps("a[i]", "a[i]", "0:N"));
+    let text = text
+        .replace("array aa:", "transient array T: f64[1]\n  array aa:")
+        .replace(
+            "t.y -> m.w: a[i]",
+            "access T\n        tasklet u (z) -> (v) { v = 2 * z }\n        t.y -> T: T[0]\n        T -> u.z: T[0]\n        u.v -> m.w: a[i]",
+        );
+    let before = sdfg::text::parse("steps.sdft", &text).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
+    assert!(text.contains("u.v -> m.w"), "{text}");
+    let mut after = before.clone();
+    let transformation = MoveLoopIntoMap::default();
+    apply(&mut after, &transformation, &first_match(&before, &transformation)).expect("a rewrite");
+    let wrong = difference(&before, &after);
+    assert!(wrong.is_none(), "{wrong:?}\n{}", sdfg::text::print(&after));
+}
