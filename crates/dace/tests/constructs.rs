@@ -193,6 +193,9 @@ fn functions_of_the_runtime() {
     assert_eq!(computed("a = dace.math.ifloor(x) / 2\nb = float(y)", "float64", 7.9, -0.5), [3.0, -0.5]);
     assert_eq!(computed("a = Mod_float(x, y)\nb = Modulo_float(x, y)", "float64", -7.5, 2.0), [-1.5, 0.5]);
     assert_eq!(computed("a = Mod(x, y)\nb = Modulo(x, y)", "int32", -7.0, 3.0), [-1.0, 2.0]);
+    // Integers are cut off and floats rounded down; the remainder has the sign of the dividend.
+    assert_eq!(computed("cpp_divmod(x, y, a, b)", "int64", -7.0, 2.0), [-3.0, -1.0]);
+    assert_eq!(computed("cpp_divmod(x - 1, y + 1, a, b)", "float64", -6.5, 1.0), [-4.0, -1.5]);
     assert_eq!(computed("a = b = x + y", "int32", 2.0, 3.0), [5.0, 5.0]);
     assert_eq!(computed("a = max(x, (- 1e309))\nb = min(y, 1e309)", "float64", -7.5, 2.0), [-7.5, 2.0]);
     let lambdas = "f = (lambda p, q: (p - q))\ng = lambda p: f(x, p) * 2\na = f(x, y)\nb = g(f(y, 1))";

@@ -25,6 +25,10 @@ fn plain_line(line: &str) -> Option<String> {
     if let Some([a, b, quotient, remainder]) = call("py_divmod").as_deref() {
         return Some(format!("{quotient} = py_floor({a}, {b})\n{remainder} = py_mod({a}, {b})"));
     }
+    // `floor` leaves the quotient of integers, which `/` cut off. DaCe rounds that of floats down, beside the remainder of C.
+    if let Some([a, b, quotient, remainder]) = call("cpp_divmod").as_deref() {
+        return Some(format!("{quotient} = floor(({a}) / ({b}))\n{remainder} = cpp_mod({a}, {b})"));
+    }
     // Not in the order of NumPy's results, but in that of DaCe's runtime.
     if let Some([a, whole, fraction]) = call("np_modf").as_deref() {
         return Some(format!("{fraction} = {a} - trunc({a})\n{whole} = trunc({a})"));
@@ -143,6 +147,7 @@ mod tests {
     fn lines_are_in_our_grammar() {
         for (line, plain) in [
             ("py_divmod(a, b, q, r)", "q = py_floor(a, b)\nr = py_mod(a, b)"),
+            ("cpp_divmod(a, b, q, r)", "q = floor((a) / (b))\nr = cpp_mod(a, b)"),
             ("  t: dace.float64", "  t: float64 = 0"),
             ("(not (B is None))", "(not (False))"),
             ("x = (a is not False)", "x = (a != False)"),
