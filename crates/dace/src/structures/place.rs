@@ -34,6 +34,14 @@ impl Place {
         Place { root: root.to_owned(), path: Vec::new(), indices: Vec::new(), is_single }
     }
 
+    /// Whether one of both structures is, or holds, the other.
+    pub(crate) fn holds_or_is_held(&self, other: &Place) -> bool {
+        let path = self.path.iter().zip(&other.path).all(|(one, other)| one == other);
+        self.root == other.root
+            && path
+            && self.indices.iter().zip(&other.indices).all(|(one, other)| one == other)
+    }
+
     /// The type of the structure at the place.
     pub(crate) fn structure<'s>(&self, structures: &'s Structures) -> Option<&'s Structure> {
         let root = structures.all.get(&self.root)?;

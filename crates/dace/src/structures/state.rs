@@ -17,6 +17,9 @@ use crate::model::{DescriptorKind, Edge, Memlet, Node, NodeKind, State};
 use crate::report::{Code, Failed};
 use crate::text::{Named, with_members};
 
+/// The reason against edges that copy structures.
+const COPIED: &str = "a structure is copied as a whole";
+
 /// One state while it is flattened.
 struct Work<'w, 'a> {
     flattening: &'w Flattening<'a>,
@@ -305,6 +308,10 @@ impl Work<'_, '_> {
                 Ok(())
             }
             Target::Structure(_) if from_whole && to_whole => {
+                // Views are bound to what holds them; everything else moves elements and numbers.
+                if !self.places[&edge.src].holds_or_is_held(&self.places[&edge.dst]) {
+                    return Err(self.flattening.refuse(&edge.path, &data, COPIED));
+                }
                 self.bindings.push((edge.src, edge.dst));
                 Ok(())
             }
@@ -395,7 +402,7 @@ impl Work<'_, '_> {
             }
             NodeKind::Tasklet { .. } => self.tasklet_members(node, &connector, place)?,
             NodeKind::Access { .. } | NodeKind::Library { .. } => {
-                return Err(self.flattening.refuse(&edge.path, &data, "a structure is copied as a whole"));
+                return Err(self.flattening.refuse(&edge.path, &data, COPIED));
             }
         };
         let own = &mut self.state.nodes[node];

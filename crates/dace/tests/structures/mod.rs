@@ -220,6 +220,14 @@ fn the_message_names_the_access_that_prevents_flattening() {
     let told = refusal(&copied.document());
     assert!(told.contains("D102"), "{told}");
     assert!(told.contains("not flattened because of `s`: a structure is copied as a whole"), "{told}");
+    // Between structures, such a copy was taken for the edge of a view, and moved nothing.
+    let between = Graph::new()
+        .with("s", structure("Structure", &members))
+        .with("t", structure("Structure", &members))
+        .nodes(vec![access("s"), access("t")])
+        .edges(vec![edge(0, "", 1, "", memlet("s", "0:0", "1"))]);
+    let told = refusal(&between.document());
+    assert!(told.contains("not flattened because of `s`: a structure is copied as a whole"), "{told}");
     let all = Graph::new()
         .with("a", structures(&["3"], &members))
         .array("o", "float64", &["1"])
