@@ -35,6 +35,7 @@ mod regions;
 mod rename;
 mod scope;
 mod snapshot;
+mod split;
 mod state_machine;
 mod states;
 mod subgraph;

@@ -3,17 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg_graph::analysis::accesses::alias_targets;
-use sdfg_graph::ir::draft::DraftState;
 use sdfg_graph::ir::ids::Id;
 use sdfg_graph::ir::{
-    Block, BlockId, BlockKind, ContainerId, ContainerKind, Edge, Flow, Lifetime, Loop, NodeId, NodeKind,
-    RegionId, Sdfg, State, StateId, Transition,
+    Block, BlockId, BlockKind, ContainerId, Edge, Flow, Loop, NodeId, RegionId, Sdfg, State, StateId,
+    Transition,
 };
 
 use super::control::{expect_block, expect_state_block, jumps_out};
-use super::copies::copy_into;
 use super::editor::Editor;
-use super::subgraph::{Subgraph, cannot_cross};
 use super::{EditError, derived_block_label};
 
 impl Editor<'_> {
@@ -144,68 +141,6 @@ impl Editor<'_> {
         new
     }
 
-    /// Moves the nodes of a state that are not among `first` into a new state after it. Gives its block. The program means the
-    /// same as before.
-    ///
-    /// Access nodes that are written before and read after the cut are in both states.
-    ///
-    /// # Errors
-    /// [`EditError::NotConvex`] if a node of `first` comes after another one, [`EditError::CannotCross`] for edges that do not
-    /// start at an access node, and [`EditError::Container`] for streams and aliases on both sides.
-    pub fn split_state(&mut self, block: BlockId, first: &BTreeSet<NodeId>) -> Result<BlockId, EditError> {
-        let state = expect_state_block(self.sdfg(), block)?;
-        for id in first {
-            if self.scope_of(state, *id).is_some_and(|entry| !first.contains(&entry)) {
-                let (first, second) = (self.graph(state).node(*id).label.clone(), "the others".to_owned());
-                return Err(EditError::DifferentScopes { first, second });
-            }
-        }
-        let first = Subgraph::of(self, state, first)?;
-        let graph = self.graph(state);
-        let rest: BTreeSet<NodeId> =
-            graph.nodes().map(|(id, _)| id).filter(|id| !first.nodes.contains(id)).collect();
-        if rest.is_empty() {
-            return Err(EditError::NoNodes);
-        }
-        if let Some(edge) = first.entering.first() {
-            return Err(EditError::NotConvex { outside: graph.node(graph.edge(*edge).src).label.clone() });
-        }
-        for edge in &first.leaving {
-            let found = graph.edge(*edge);
-            let reads = matches!(found.memlet.flow, Flow::Order | Flow::Read(_) | Flow::Copy { .. });
-            let kept = graph.node(found.src).kind.container().is_some();
-            if !(matches!(found.memlet.flow, Flow::Order) || reads && kept) {
-                return Err(cannot_cross(graph, *edge, "only what is in a container outlives a state"));
-            }
-        }
-        check_shared(self.sdfg(), graph, &first.nodes, &rest)?;
-        self.attempt(|editor| {
-            let new = editor.insert_state_after(block)?;
-            let second = expect_state_block(editor.sdfg(), new)?;
-            let mut target = State::new(&editor.sdfg().block(new).label);
-            let graph = editor.graph(state);
-            let node = |id: NodeId| (id, graph.node(id).clone());
-            let mut nodes = copy_into(&mut target, rest.iter().copied().map(node));
-            for (_, edge) in graph.edges() {
-                // What leads to an access node that is in both states stays.
-                let dst = nodes.get(&edge.dst).copied().filter(|_| rest.contains(&edge.dst));
-                let Some(dst) = dst else { continue };
-                if matches!(edge.memlet.flow, Flow::Order) && !nodes.contains_key(&edge.src) {
-                    continue;
-                }
-                let src =
-                    *nodes.entry(edge.src).or_insert_with(|| target.add_node(graph.node(edge.src).clone()));
-                target.add_edge(Edge { src, dst, ..edge.clone() });
-            }
-            editor.replace_graph(second, target);
-            rest.iter().for_each(|id| drop(editor.take_node(state, *id)));
-            for id in lonely(editor.graph(state)) {
-                editor.take_node(state, id);
-            }
-            Ok(new)
-        })
-    }
-
     /// Moves the nodes of a state into the state before it, ordered after what they depend on there. The second state must
     /// follow the first and nothing else, always and without assignments. The program means the same as before.
     ///
@@ -323,42 +258,6 @@ impl Editor<'_> {
         }
         shared
     }
-}
-
-/// Access nodes without edges.
-fn lonely(graph: &State) -> Vec<NodeId> {
-    let is_lonely =
-        |id: NodeId| graph.each_in_edge(id).next().is_none() && graph.each_out_edge(id).next().is_none();
-    let found = graph.nodes().filter(|(id, node)| matches!(node.kind, NodeKind::Access(_)) && is_lonely(*id));
-    found.map(|(id, _)| id).collect()
-}
-
-/// Refuses containers that mean something only within one state.
-fn check_shared(
-    sdfg: &Sdfg,
-    graph: &State,
-    first: &BTreeSet<NodeId>,
-    rest: &BTreeSet<NodeId>,
-) -> Result<(), EditError> {
-    let used = |nodes: &BTreeSet<NodeId>| -> BTreeSet<ContainerId> {
-        let edges = graph.edges().filter(|(_, edge)| nodes.contains(&edge.src) || nodes.contains(&edge.dst));
-        edges.flat_map(|(_, edge)| edge.memlet.accesses().map(|access| access.container)).collect()
-    };
-    for id in used(first).intersection(&used(rest)) {
-        let container = sdfg.container(*id);
-        let reason = match &container.kind {
-            ContainerKind::Stream { .. } => "both sides of a stream may have to run together",
-            ContainerKind::View(_) | ContainerKind::Reference(_) => {
-                "an alias is bound in each state that uses it"
-            }
-            ContainerKind::Scalar | ContainerKind::Array(_) if container.lifetime == Lifetime::State => {
-                "its contents do not outlive the state"
-            }
-            ContainerKind::Scalar | ContainerKind::Array(_) => continue,
-        };
-        return Err(EditError::Container { container: container.name.clone(), reason });
-    }
-    Ok(())
 }
 
 /// Last nodes of the first state and first nodes of the second that must stay in order: of parts that access the same

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use sdfg::analysis::{ScopeTree, node_leads_to};
+use sdfg::analysis::{ScopeTree, bound_alias, node_leads_to};
 use sdfg::edit::{EditError, Editor};
-use sdfg::ir::{BlockKind, Edge, EdgeId, Flow, NodeId, State, StateId};
+use sdfg::ir::{BlockKind, ContainerId, Edge, EdgeId, Flow, NodeId, State, StateId};
 use serde::{Deserialize, Serialize};
 
 use super::moved_data::contents;
@@ -180,6 +180,34 @@ fn wait_for_nothing(
     idle.into_iter().try_for_each(|edge| editor.remove_edge(state, edge))
 }
 
+/// Whether nothing writes an access node: it starts the state, or is a view of such a node.
+fn is_source(state: &State, node: NodeId) -> bool {
+    state.node(node).kind.container().is_some()
+        && state
+            .each_in_edge(node)
+            .all(|(_, edge)| matches!(edge.memlet.flow, Flow::Bind(_)) && is_source(state, edge.src))
+}
+
+/// Adds to a part the nodes that bind its views: each part binds those that it uses.
+fn add_bindings(state: &State, part: &mut BTreeSet<NodeId>) {
+    let touches = |edge: &Edge, part: &BTreeSet<NodeId>| part.contains(&edge.src) || part.contains(&edge.dst);
+    loop {
+        let touched = state.edges().filter(|(_, edge)| touches(edge, part));
+        let accessed = touched.flat_map(|(_, edge)| edge.memlet.accesses().map(|access| access.container));
+        let named = part.iter().filter_map(|node| state.node(*node).kind.container());
+        let used: BTreeSet<ContainerId> = accessed.chain(named).collect();
+        let before = part.len();
+        for (id, edge) in state.edges() {
+            if bound_alias(state, id).is_some_and(|(alias, _)| used.contains(&alias)) {
+                part.extend([edge.src, edge.dst]);
+            }
+        }
+        if part.len() == before {
+            return;
+        }
+    }
+}
+
 /// The nodes of a state around a map.
 struct Parts {
     /// What leads to the map, apart from access nodes that nothing writes.
@@ -192,9 +220,7 @@ impl Parts {
     fn of(state: &State, entry: NodeId) -> Self {
         let tree = ScopeTree::of(state);
         let exit = state.exit_of(entry).unwrap_or(entry);
-        let is_source = |node: NodeId| {
-            state.node(node).kind.container().is_some() && state.each_in_edge(node).next().is_none()
-        };
+        let is_source = |node: NodeId| is_source(state, node);
         let leads = |node: &&NodeId| **node != entry && node_leads_to(state, **node, entry);
         let first = tree.children(None).iter().filter(leads).filter(|node| !is_source(**node));
         let mut before: BTreeSet<NodeId> = first.copied().collect();
@@ -214,6 +240,7 @@ impl Parts {
         let sources = state.each_in_edge(entry).filter(|(_, edge)| moves(&edge.memlet.flow));
         let targets = state.each_out_edge(exit).filter(|(_, edge)| moves(&edge.memlet.flow));
         own.extend(sources.map(|(_, edge)| edge.src).chain(targets.map(|(_, edge)| edge.dst)));
+        add_bindings(state, &mut own);
         Parts { before, own }
     }
 

@@ -13,6 +13,60 @@ fn the_pages_are_true() {
     page_is_true(&RedundantRedistribution::default());
 }
 
+/// A map that reads a view inside of its scope, and one that reads a view of it, in one state.
+const VIEWS: &str = "sdfg views {
+  symbol N: i64
+  array A: f64[N]
+  transient array T: f64[N]
+  view V: f64[N]
+  view W: f64[N]
+  array B: f64[N]
+  array C: f64[N]
+  state s {
+    access A
+    access T
+    access V
+    access W
+    access B
+    access C
+    map m [i = 0:N] {
+      tasklet t (a) -> (o) { o = 2.0 * a }
+      m.A -> t.a: A[i]
+      t.o -> m.T: T[i]
+    }
+    map n [i = 0:N] {
+      tasklet u (a) -> (o) { o = a + 1.0 }
+      n.V -> u.a: V[i]
+      u.o -> n.B: B[i]
+    }
+    map o [i = 0:N] {
+      access inside = V
+      tasklet v (a, b) -> (o) { o = a + b }
+      inside -> v.a: V[N - i - 1]
+      o.W -> v.b: W[i]
+      v.o -> o.C: C[i]
+    }
+    A -> m.A
+    m.T -> T
+    bind T -> V: T[0:N]
+    bind V -> W: V[0:N]
+    V -> n.V
+    n.B -> B
+    W -> o.W
+    order V -> o
+    o.C -> C
+  }
+}";
+
+#[test]
+fn each_state_binds_the_views_that_it_uses() {
+    let before = parsed(VIEWS);
+    let mut pipeline = Pipeline::on(before.clone());
+    prepare(&mut pipeline);
+    assert_eq!(pipeline.program().states().count(), 3, "{}", sdfg::text::print(pipeline.program()));
+    assert_eq!(difference(&before, pipeline.program()), None);
+}
+
 /// Smoothing back and forth between two arrays.
 const JACOBI: &str = "sdfg jacobi {
   symbol N: i64
