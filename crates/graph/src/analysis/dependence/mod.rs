@@ -16,6 +16,7 @@
 mod access;
 mod graph;
 mod linear;
+mod parts;
 mod problem;
 mod query;
 mod strided;

@@ -7,6 +7,7 @@ use sdfg_language::subset::Range;
 use sdfg_language::symbolic::{Assumptions, Expr, Sign, Symbol, Truth};
 
 use super::access::{IteratedAccess, Iterations};
+use super::parts::follow_each_other;
 use super::problem::Problem;
 use super::{Dependence, Distance};
 
@@ -159,7 +160,8 @@ impl<'a> Question<'a> {
     }
 
     /// Whether two iterations of the level in question never share an element because each of its symbols is an index of
-    /// both accesses, up to the same distance: what nearly all maps do, and what the equations show at more length.
+    /// both accesses, up to the same distance: what nearly all maps do, and what the equations show at more length. Or because it
+    /// numbers the parts of what such an index goes through further in.
     fn indices_tell_iterations(&self) -> bool {
         let at = self.same_levels();
         let (Some(own), Some(other)) = (self.first.around.get(at), self.second.around.get(at)) else {
@@ -183,16 +185,26 @@ impl<'a> Question<'a> {
             access.around.iter().map(of_level).sum::<usize>()
         };
         let is_fixed = |symbol: &Symbol| sides.iter().all(|access| n_bound(access, symbol) == 0);
-        let indices = || self.first.subset.0.iter().zip(&self.second.subset.0);
+        let is_own = |symbol: &Symbol| sides.iter().all(|access| n_bound(access, symbol) == 1);
+        let is_index = |symbol: &Symbol| {
+            let mut indices = self.first.subset.0.iter().zip(&self.second.subset.0);
+            indices.any(|(first, second)| {
+                first == second && first.is_index() && first.begin.is_shifted(symbol, &is_fixed)
+            })
+        };
+        let inner =
+            |access: &'a IteratedAccess| access.around.iter().skip(at + 1).flat_map(|level| &level.symbols);
+        let numbers_parts = |part: &Symbol| {
+            inner(self.first).any(|(symbol, range)| {
+                is_own(symbol)
+                    && is_index(symbol)
+                    && inner(self.second).any(|other| (&other.0, &other.1) == (symbol, range))
+                    && follow_each_other(range, part, &is_fixed)
+            })
+        };
         own.symbols.iter().zip(&other.symbols).all(|((symbol, range), (_, other))| {
-            let is_own = sides.iter().all(|access| n_bound(access, symbol) == 1);
             let counts = |range: &Range| range.step.as_int().is_some_and(|step| step != 0);
-            is_own
-                && counts(range)
-                && counts(other)
-                && indices().any(|(first, second)| {
-                    first == second && first.is_index() && first.begin.is_shifted(symbol, &is_fixed)
-                })
+            is_own(symbol) && counts(range) && counts(other) && (is_index(symbol) || numbers_parts(symbol))
         })
     }
 

@@ -11,6 +11,7 @@ use super::linear::Linear;
 use super::system::{Goal, System};
 use super::{Dependence, Distance, IteratedAccess, Iteration, Iterations, dependence, meets};
 
+mod parts;
 mod strided;
 
 type Point = BTreeMap<Symbol, i64>;
