@@ -6,7 +6,7 @@ use std::ops::Range;
 use sdfg::analysis::AccessSets;
 use sdfg::dtype::{ElementType, ScalarKind};
 use sdfg::interpret::{Arguments, queue_names, stream_of};
-use sdfg::ir::{Container, ContainerId, Edge, Flow, Sdfg};
+use sdfg::ir::{Container, ContainerId, ContainerKind, Edge, Flow, Sdfg};
 use sdfg::npy;
 use sdfg::symbolic::Symbol;
 use sdfg::tensor::Tensor;
@@ -226,7 +226,22 @@ fn unmade(container: &Container, error: &dyn std::fmt::Display) -> Failure {
 
 /// Every symbol that an option gives a value is one of the program's, once.
 pub(crate) fn check_symbols(sdfg: &Sdfg, option: &str, symbols: &[SymbolValue]) -> Result<(), Failure> {
-    let known: Vec<String> = sdfg.symbols().map(|(symbol, _)| symbol.to_string()).collect();
+    let known = sdfg.symbols().map(|(symbol, _)| symbol.to_string()).collect();
+    check_known(known, option, symbols)
+}
+
+/// The same for a cost model, which also takes values of scalar arguments.
+pub(crate) fn check_sizes(sdfg: &Sdfg, option: &str, sizes: &[SymbolValue]) -> Result<(), Failure> {
+    let scalars = sdfg.arguments().filter(|(_, container)| is_integer(container));
+    let known = sdfg.symbols().map(|(symbol, _)| symbol.to_string());
+    check_known(known.chain(scalars.map(|(_, scalar)| scalar.name.clone())).collect(), option, sizes)
+}
+
+fn is_integer(container: &Container) -> bool {
+    matches!(container.kind, ContainerKind::Scalar) && container.element.lane().is_integer()
+}
+
+fn check_known(known: Vec<String>, option: &str, symbols: &[SymbolValue]) -> Result<(), Failure> {
     let mut seen = BTreeSet::new();
     for SymbolValue { name, value } in symbols {
         if !known.contains(name) {

@@ -8,7 +8,7 @@ mod options;
 mod parts;
 mod summary;
 
-pub(crate) use arguments::{RunData, argument, check_extents, check_symbols};
+pub(crate) use arguments::{RunData, argument, check_extents, check_sizes, check_symbols};
 pub(crate) use dump::{Exposed, with_dumps};
 pub(crate) use options::{DataOptions, SymbolValue};
 pub(crate) use parts::{Parts, SharedOutput};

@@ -90,7 +90,7 @@ impl DistributeCommand {
         }
         let before = self.program.read(terminal)?;
         let verifier = match self.verify {
-            true => Some(crate::verify::verifier(&before, &self.symbols)?),
+            true => Some(crate::verify::verifier(&before, &symbols_of(&before, &self.symbols))?),
             false => None,
         };
         let mut pipeline = Pipeline::on(before);
@@ -210,4 +210,10 @@ fn tell(outcome: &Distributed, terminal: Terminal) {
     for (path, reason) in &outcome.whole {
         terminal.note(&format!("all ranks run {path} as a whole: {reason}"));
     }
+}
+
+/// The values of symbols among those that the cost model takes.
+fn symbols_of(program: &Sdfg, sizes: &[SymbolValue]) -> Vec<SymbolValue> {
+    let is_symbol = |size: &&SymbolValue| program.find_container(&size.name).is_none();
+    sizes.iter().filter(is_symbol).cloned().collect()
 }

@@ -9,7 +9,7 @@ use sdfg_transforms::strategy::Options;
 use sdfg_transforms::strategy::model::{Machine, Model, ModelError, ModelOptions};
 
 use super::{Solved, solve};
-use crate::data::{SymbolValue, check_extents, check_symbols};
+use crate::data::{SymbolValue, check_extents, check_sizes};
 use crate::failure::Failure;
 use crate::source::Source;
 use crate::terminal::Terminal;
@@ -66,9 +66,9 @@ impl Program {
     }
 }
 
-/// The values of the symbols of a program.
+/// The values of the symbols of a program, and of scalar arguments.
 fn values(program: &sdfg::ir::Sdfg, symbols: &[SymbolValue]) -> Result<BTreeMap<Symbol, i64>, Failure> {
-    check_symbols(program, "--set", symbols)?;
+    check_sizes(program, "--set", symbols)?;
     let value = |set: &SymbolValue| Some((Symbol::new(&set.name).ok()?, set.value));
     let values: BTreeMap<Symbol, i64> = symbols.iter().filter_map(value).collect();
     check_extents(program, &values)?;

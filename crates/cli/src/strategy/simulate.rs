@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
+use sdfg::ir::Sdfg;
 use sdfg::validate::Validated;
 use sdfg_codegen::mpi::{Launcher, Mpi};
 use sdfg_transforms::Pipeline;
@@ -102,7 +103,7 @@ impl Simulation<'_> {
         let _ = distribute(&mut divided, &solved.file, !self.whole_arguments).map_err(Failure::program)?;
         let memory = bytes_of_largest_rank(divided.program(), &model.values, ranks);
         let measured = match self.measure && ranks <= 2 {
-            true => Some(measured(&sdfg::text::print(divided.program()), ranks, symbols)?),
+            true => Some(measured(divided.program(), ranks, symbols)?),
             false => None,
         };
         Ok(Point { ranks, predicted, data_parallel: solved.file.data_parallel, memory, measured })
@@ -120,16 +121,19 @@ fn grown(symbols: &[SymbolValue], growing: &[Growth], ranks: u32) -> Vec<SymbolV
 }
 
 /// The median time of this command on ranks of MPI.
-fn measured(program: &str, ranks: u32, symbols: &[SymbolValue]) -> Result<f64, Failure> {
+fn measured(program: &Sdfg, ranks: u32, symbols: &[SymbolValue]) -> Result<f64, Failure> {
     let file = tempfile::Builder::new().prefix("sdfg-").suffix(".sdft").tempfile().map_err(Failure::usage)?;
-    std::fs::write(file.path(), program).map_err(Failure::usage)?;
+    std::fs::write(file.path(), sdfg::text::print(program)).map_err(Failure::usage)?;
     let mpi = Mpi::find().map_err(Failure::usage)?;
     let launcher = Launcher::find(&mpi).map_err(Failure::usage)?;
     let own = std::env::current_exe().map_err(Failure::program)?;
     let mut command = launcher.command(ranks as usize, own);
     command.arg("run").arg(file.path()).args(["--repeat", REPETITIONS, "--threads", "1"]);
     for SymbolValue { name, value } in symbols {
-        command.args(["--set".to_owned(), format!("{name}={value}")]);
+        command.args(match program.find_container(name) {
+            None => ["--set".to_owned(), format!("{name}={value}")],
+            Some(_) => ["--input".to_owned(), format!("{name}=const:{value}")],
+        });
     }
     let output = command.output().map_err(Failure::usage)?;
     let text = String::from_utf8_lossy(&output.stderr);

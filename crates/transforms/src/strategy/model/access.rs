@@ -67,15 +67,21 @@ impl Reader<'_> {
         Err(ModelError::Unsupported { place, what, instead })
     }
 
-    /// Begin, step and number of steps of a range of numbers.
-    pub(super) fn numbers(&self, range: &Range, place: &str) -> Result<(i64, i64, u64), ModelError> {
+    /// Begin and step of a range that is the same each time.
+    pub(super) fn place(&self, range: &Range) -> Option<(i64, i64)> {
+        self.number(&range.count(), "").ok().filter(|_| range.tile.is_one())?;
+        Some((self.number(&range.begin, "").ok()?, self.number(&range.step, "").ok()?))
+    }
+
+    /// Begin, step and number of steps of a range of numbers; of one that changes with a loop, those in its middle.
+    pub(super) fn numbers(&mut self, range: &Range, place: &str) -> Result<(i64, i64, u64), ModelError> {
         if !range.tile.is_one() {
             let (place, what) = (place.to_owned(), format!("the tiled range `{range}`"));
             return Err(ModelError::Unsupported { place, what, instead: "write the tiles as a dimension" });
         }
-        let n = self.number(&range.count(), place)?;
+        let n = self.mean(&range.count(), place)?;
         let n = bounded(&[n.max(0) as u64], 1, place, "the length of a range")?;
-        Ok((self.number(&range.begin, place)?, self.number(&range.step, place)?, n))
+        Ok((self.mean(&range.begin, place)?, self.mean(&range.step, place)?, n))
     }
 }
 

@@ -16,6 +16,7 @@ use super::super::tabulated::{Costs, Operation, Tabulated};
 use super::binding::Storage;
 use super::elements::BOXES;
 use super::error::ModelError;
+use super::fixed::fix_scalars;
 use super::flow::{Flow, Program, Walk, everything};
 use super::load::Load;
 use super::machine::Machine;
@@ -56,7 +57,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// The model of a program at the given values of its symbols.
+    /// The model of a program at the given values of its symbols, and of scalar arguments that nothing writes.
     ///
     /// # Errors
     /// If the program has something that is not modelled, with its place; a size without a value or too large; or a
@@ -71,6 +72,7 @@ impl Model {
         // The model knows loops and branches, not the transitions that they may be written as.
         let mut sdfg = program.sdfg().clone();
         raise(&mut sdfg);
+        fix_scalars(&mut sdfg, values);
         let Program { operators, executions, flows, storages, approximations } =
             Walk::program(&sdfg, values, &options.iterations)?;
         let rule = ConfigurationRule {
@@ -80,12 +82,16 @@ impl Model {
         };
         let limit = (BLOCKS / machine.ranks) as usize;
         let configurations = |operator: &Operator| {
-            rule.at_most(limit, &operator.domain)?.ok_or_else(|| ModelError::TooManyConfigurations {
+            let found = rule.at_most(limit, &operator.domain)?;
+            let mut found = found.ok_or_else(|| ModelError::TooManyConfigurations {
                 place: operator.name.clone(),
                 ranks: machine.ranks,
                 n_dimensions: operator.domain.len(),
                 limit,
-            })
+            })?;
+            // The search takes the first of equal ones: parts of early dimensions, which are contiguous.
+            found[1..].reverse();
+            Ok(found)
         };
         let configurations: Result<Vec<_>, ModelError> = operators.iter().map(configurations).collect();
         let costs = operators.iter().map(|_| OnceLock::new()).collect();

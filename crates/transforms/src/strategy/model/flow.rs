@@ -133,8 +133,13 @@ impl<'a> Walk<'a> {
     ) -> Result<Program, ModelError> {
         let values = values.iter().map(|(symbol, value)| (symbol.clone(), Expr::int(*value))).collect();
         let mut walk = Walk { iterations: iterations.clone(), ..Walk::default() };
-        let call =
-            walk.enter(Call { sdfg, values, path: ElementPath::sdfg(&sdfg.name), bound: BTreeMap::new() });
+        let call = walk.enter(Call {
+            sdfg,
+            values,
+            path: ElementPath::sdfg(&sdfg.name),
+            means: BTreeMap::new(),
+            bound: BTreeMap::new(),
+        });
         walk.call(WalkPosition { call, times: 1, n_loops: 0, depth: 0 })?;
         if let Some(label) = iterations.keys().find(|label| !walk.told.contains(*label)) {
             return Err(ModelError::UnknownLoop { label: label.clone() });
@@ -261,7 +266,7 @@ impl<'a> Walk<'a> {
     /// Symbols keep a value that is assigned once. In loops and arms they have different ones.
     fn assign(&mut self, transition: &Transition, place: WalkPosition) {
         let is_once = place.n_loops == 0 && self.arms.is_empty();
-        let values = &mut self.calls[place.call].values;
+        let Reader { values, means, .. } = &mut self.calls[place.call];
         let number = |expression| {
             let value = |symbol: &Symbol| values.get(symbol).and_then(Expr::as_int);
             Expr::from_expression(expression).ok()?.eval(&value).ok().filter(|_| is_once)
@@ -271,9 +276,10 @@ impl<'a> Walk<'a> {
             transition.assignments.iter().map(|(symbol, value)| (symbol.clone(), number(value))).collect();
         for (symbol, value) in assigned {
             match value {
-                Some(value) => values.insert(symbol, Expr::int(value)),
+                Some(value) => values.insert(symbol.clone(), Expr::int(value)),
                 None => values.remove(&symbol),
             };
+            means.remove(&symbol);
         }
     }
 
@@ -282,6 +288,7 @@ impl<'a> Walk<'a> {
         let reader = &mut self.calls[call];
         for symbol in assigned_symbols_of(reader.sdfg, region) {
             reader.values.remove(&symbol);
+            reader.means.remove(&symbol);
         }
     }
 
@@ -289,7 +296,7 @@ impl<'a> Walk<'a> {
         if place.n_loops == LOOPS {
             return self.refused(block, place, "a loop within ten others", "make it a map");
         }
-        let n = self.n_iterations(block, repeated, place)?;
+        let (n, middle) = self.n_iterations(block, repeated, place)?;
         let reader = &mut self.calls[place.call];
         let label = reader.at([&reader.sdfg.block(block).label]);
         let all = place.times.checked_mul(n).filter(|all| *all <= LARGEST);
@@ -298,6 +305,10 @@ impl<'a> Walk<'a> {
         };
         if let Some(symbol) = &repeated.symbol {
             reader.values.remove(symbol);
+            match middle {
+                Some(middle) => reader.means.insert(symbol.clone(), Expr::int(middle)),
+                None => reader.means.remove(symbol),
+            };
         }
         self.forget_assigned(repeated.body, place.call);
         let inside = WalkPosition { n_loops: place.n_loops + 1, ..place };
@@ -318,33 +329,43 @@ impl<'a> Walk<'a> {
             goes_on |= !next.is_empty();
             join(&mut self.writers, &next);
         }
+        if let Some(symbol) = &repeated.symbol {
+            self.calls[place.call].means.remove(symbol);
+        }
         self.land(goes_on, |jumps| jumps.out);
         Ok(())
     }
 
-    /// Trip count of a loop: the given one, or its count.
+    /// Trip count of a loop: the given one, or its count; and the value of its symbol in the middle.
     fn n_iterations(
         &mut self,
         block: BlockId,
         repeated: &Loop,
         place: WalkPosition,
-    ) -> Result<u64, ModelError> {
-        let reader = &self.calls[place.call];
+    ) -> Result<(u64, Option<i64>), ModelError> {
+        let reader = &mut self.calls[place.call];
         let label = &reader.sdfg.block(block).label;
         let path = reader.at([label]);
         if let Some((known, n)) =
             [&path, label].into_iter().find_map(|name| self.iterations.get_key_value(name))
         {
             self.told.insert(known.clone());
-            return Ok(*n);
+            return Ok((*n, None));
         }
         let Some((_, range)) = counted_range(reader.sdfg, repeated) else {
             return Err(ModelError::Uncounted { place: path, label: label.clone() });
         };
-        match reader.number(&range.count(), &path) {
-            Ok(n) => Ok(n.max(0) as u64),
-            // Of a loop in a loop, the number of iterations may change.
-            Err(_) if place.n_loops > 0 => Err(ModelError::Uncounted { place: path, label: label.clone() }),
+        // Of a loop in a loop, the number of iterations may change.
+        let (label, sizes) = (label.clone(), [range.count(), range.begin, range.step]);
+        let mut numbers = sizes.iter().map(|size| reader.mean(size, &path));
+        match numbers.next().unwrap_or(Ok(0)) {
+            Ok(n) => {
+                let middle = numbers.next().and_then(Result::ok).zip(numbers.next().and_then(Result::ok));
+                let middle =
+                    middle.and_then(|(begin, step)| begin.checked_add(step.checked_mul((n - 1).max(0) / 2)?));
+                Ok((n.max(0) as u64, middle))
+            }
+            Err(_) if place.n_loops > 0 => Err(ModelError::Uncounted { place: path, label }),
             Err(error) => Err(error),
         }
     }

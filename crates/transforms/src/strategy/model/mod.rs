@@ -9,6 +9,7 @@ mod costs;
 mod describe;
 mod elements;
 mod error;
+mod fixed;
 mod flow;
 mod holding;
 mod index;

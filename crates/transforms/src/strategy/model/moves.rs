@@ -1,6 +1,7 @@
 //! Reductions and copies as operations whose domain covers a whole subset.
 
 use sdfg::ir::{Access, ConflictResolution, EdgeId, NodeId, NodeKind};
+use sdfg::subset::Range;
 
 use super::access::join;
 use super::error::ModelError;
@@ -69,12 +70,12 @@ impl Reader<'_> {
     }
 
     /// A domain that passes through all of a subset, a dimension for each of its own.
-    fn passed(&self, access: &Access, place: &str) -> Result<(Vec<u64>, Vec<Index>), ModelError> {
+    fn passed(&mut self, access: &Access, place: &str) -> Result<(Vec<u64>, Vec<Index>), ModelError> {
         let (mut domain, mut indices) = (Vec::new(), Vec::new());
         for (dimension, range) in access.subset().0.iter().enumerate() {
             let (start, step, n) = self.numbers(range, place)?;
             domain.push(n);
-            indices.push(Index::Affine { start, parameters: vec![(dimension, step)], within: Vec::new() });
+            indices.push(self.position(range, start, vec![(dimension, step)]));
         }
         Ok((domain, indices))
     }
@@ -82,7 +83,7 @@ impl Reader<'_> {
     /// Indices of a subset whose dimensions are those of a domain that are chosen, in their order; dimensions of size 1 may
     /// be missing or more.
     fn paired(
-        &self,
+        &mut self,
         access: &Access,
         domain: &[u64],
         chosen: &[usize],
@@ -98,9 +99,15 @@ impl Reader<'_> {
                 let dimension = waiting.next().filter(|dimension| domain[**dimension] == n);
                 vec![(*dimension.ok_or_else(|| unpaired(place))?, step)]
             };
-            indices.push(Index::Affine { start, parameters, within: Vec::new() });
+            indices.push(self.position(range, start, parameters));
         }
         if waiting.next().is_some() { Err(unpaired(place)) } else { Ok(indices) }
+    }
+
+    /// The positions of a range that begins at `start`, unless that is elsewhere each time.
+    fn position(&self, range: &Range, start: i64, parameters: Vec<(usize, i64)>) -> Index {
+        let is_moving = range.is_index() && self.place(range).is_none();
+        if is_moving { Index::Moving } else { Index::Affine { start, parameters, within: Vec::new() } }
     }
 }
 

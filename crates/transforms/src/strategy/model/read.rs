@@ -24,6 +24,8 @@ pub(super) struct Call<'a> {
     pub(super) sdfg: &'a Sdfg,
     /// Symbols that have a value.
     pub(super) values: BTreeMap<Symbol, Expr>,
+    /// Of symbols that change, a value in the middle.
+    pub(super) means: BTreeMap<Symbol, Expr>,
     /// Its place, which is also that of its blocks and containers.
     pub(super) path: ElementPath,
     /// Containers that are parts of others; all else has a storage of its own.
@@ -34,6 +36,8 @@ pub(super) struct Call<'a> {
 pub(super) struct Reader<'a> {
     pub(super) sdfg: &'a Sdfg,
     pub(super) values: BTreeMap<Symbol, Expr>,
+    /// Of the symbols of loops around that change, the values in their middle.
+    pub(super) means: BTreeMap<Symbol, Expr>,
     path: ElementPath,
     pub(super) bindings: BTreeMap<ContainerId, Binding>,
     pub(super) costs: Costs,
@@ -57,9 +61,16 @@ pub(super) struct Scene<'a> {
 impl<'a> Reader<'a> {
     /// A reader of a call. Names of storages are added for its containers that have one of their own.
     pub(super) fn new(call: Call<'a>, storages: &mut Vec<ElementPath>) -> Self {
-        let Call { sdfg, values, path, bound: bindings } = call;
-        let mut reader =
-            Reader { sdfg, values, path, bindings, costs: Costs::of(sdfg), approximations: Vec::new() };
+        let Call { sdfg, values, means, path, bound: bindings } = call;
+        let mut reader = Reader {
+            sdfg,
+            values,
+            means,
+            path,
+            bindings,
+            costs: Costs::of(sdfg),
+            approximations: Vec::new(),
+        };
         for (id, container) in sdfg.containers() {
             // Views are placed by the states that bind them.
             if !reader.bindings.contains_key(&id) && !matches!(container.kind, ContainerKind::View(_)) {
@@ -135,11 +146,15 @@ impl<'a> Reader<'a> {
         place: &str,
     ) -> Result<Call<'a>, ModelError> {
         let state = scene.state;
-        let mut values = self.values.clone();
+        let (mut values, mut means) = (self.values.clone(), self.means.clone());
         for (symbol, expression) in &nested.symbol_mapping {
             match self.number(expression, place) {
                 Ok(value) => values.insert(symbol.clone(), Expr::int(value)),
                 Err(_) => values.remove(symbol),
+            };
+            match self.mean(expression, place) {
+                Ok(value) => means.insert(symbol.clone(), Expr::int(value)),
+                Err(_) => means.remove(symbol),
             };
         }
         let mut bound = BTreeMap::new();
@@ -154,10 +169,7 @@ impl<'a> Reader<'a> {
                 (Some(inner), Some(access)) => {
                     self.check_kind(access.container, place)?;
                     let rank = nested.sdfg.container(inner).shape().len();
-                    let numbers = |range: &Range| {
-                        let (begin, step, _) = self.numbers(range, place).ok()?;
-                        Some((begin, step))
-                    };
+                    let numbers = |range: &Range| self.place(range);
                     let binding =
                         self.binding(access.container, place)?.part(&access.subset().0, rank, numbers);
                     if binding.is_vague() {
@@ -177,7 +189,7 @@ impl<'a> Reader<'a> {
             }
         }
         let path = self.path.enter(&state.label).enter(&state.node(node).label);
-        Ok(Call { sdfg: &nested.sdfg, values, path, bound })
+        Ok(Call { sdfg: &nested.sdfg, values, means, path, bound })
     }
 
     /// An operation without iterations and accesses.
@@ -200,6 +212,24 @@ impl<'a> Reader<'a> {
         expression
             .eval(&value)
             .map_err(|_| ModelError::NoValue { place: place.to_owned(), expression: expression.to_string() })
+    }
+
+    /// The value of a size, where a loop changes it that in the loop's middle.
+    pub(super) fn mean(&mut self, expression: &Expr, place: &str) -> Result<i64, ModelError> {
+        let exact = self.number(expression, place);
+        if exact.is_ok() {
+            return exact;
+        }
+        let value = |symbol: &Symbol| {
+            let known = self.values.get(symbol).or_else(|| self.means.get(symbol));
+            known.and_then(Expr::as_int)
+        };
+        let Ok(mean) = expression.eval(&value) else { return exact };
+        self.approximate(
+            place,
+            &format!("`{expression}` changes with a loop; its value in the middle is taken"),
+        );
+        Ok(mean)
     }
 
     pub(super) fn extents(&self, container: &Container) -> Result<Vec<u64>, ModelError> {

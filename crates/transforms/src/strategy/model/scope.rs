@@ -188,7 +188,7 @@ impl Reader<'_> {
         } else if quantity.at_most {
             self.approximate(place, "its work is an upper bound");
         }
-        Ok(self.number(&quantity.known, place)?.max(0) as u64)
+        Ok(self.mean(&quantity.known, place)?.max(0) as u64)
     }
 
     /// Whether each iteration has a container of its own.

@@ -33,10 +33,7 @@ impl Reader<'_> {
             let (view, target) = waiting.remove(next);
             self.check_kind(target.container, place)?;
             let container = self.sdfg.container(view);
-            let numbers = |range: &Range| {
-                let (begin, step, _) = self.numbers(range, place).ok()?;
-                Some((begin, step))
-            };
+            let numbers = |range: &Range| self.place(range);
             // No subset has dimensions that another shape could be.
             let rank = if self.has_shape_of(container, target.subset()) {
                 container.shape().len()
