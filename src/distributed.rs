@@ -1,23 +1,21 @@
-//! Programs that are distributed over ranks by random strategies, run in the interpreter on virtual ranks.
+//! Programs that are distributed over ranks by strategies, run in the interpreter on virtual ranks.
+
+use std::collections::BTreeMap;
 
 use sdfg::ir::Sdfg;
 use sdfg::path::ElementPath;
 use sdfg::symbolic::Symbol;
 use sdfg::validate::validate;
-use sdfg_codegen::llvm::{self, CompileOptions, OptLevel};
-use sdfg_codegen::lower::{LowerError, lower};
-use sdfg_codegen::mpi::Hooks;
-use sdfg_codegen::ranks::{LocaliseError, localise};
 use sdfg_library::{ExpandLibrary, transformations};
-use sdfg_transforms::distribute::{Distributed, distribute, distribute_by, outer_maps, prepare};
-use sdfg_transforms::strategy::model::{Machine, Model, ModelOptions};
-use sdfg_transforms::strategy::{self, StrategyFile};
+use sdfg_transforms::distribute::{
+    Distribute, DistributeError, Distributed, Searched, distribute, distribute_by, outer_maps, prepare,
+};
+use sdfg_transforms::strategy::model::Machine;
 use sdfg_transforms::{Pipeline, Soundness, Step};
 
 use crate::applications::{Applications, refused_for_a_reason};
-use crate::random::{Rng, expanded};
+use crate::random::Rng;
 use crate::rewritten::Case;
-use crate::trusted;
 
 /// The most ranks of a random strategy.
 const MOST_RANKS: usize = 16;
@@ -45,7 +43,7 @@ impl Case {
     }
 
     /// The program, distributed by random numbers of parts of its maps, at most so many for each.
-    fn divided(&self, ranks: usize, rng: &mut Rng) -> (Pipeline, Distributed) {
+    pub(crate) fn divided(&self, ranks: usize, rng: &mut Rng) -> (Pipeline, Distributed) {
         let mut pipeline = prepared(&self.program);
         let steps = random_parts(&pipeline, ranks, rng);
         let outcome = distribute_by(&mut pipeline, &steps, rng.chance(50));
@@ -59,8 +57,9 @@ impl Case {
     /// If the model refuses the program, or the distributed program fails.
     pub fn predicted_bytes(&self, machine: &Machine) -> Result<(Vec<u64>, Vec<u64>), String> {
         let mut pipeline = prepared(&self.program);
-        let symbols: Vec<(&str, i64)> = self.arguments.symbols().collect();
-        let searched = Searched::of(pipeline.program(), &symbols, machine)?;
+        let sizes = named(self.arguments.symbols());
+        let searched =
+            Searched::of(pipeline.program(), &sizes, machine).map_err(|error| error.to_string())?;
         let _ = distribute(&mut pipeline, &searched.file, true).map_err(|error| error.to_string())?;
         let distributed = validate(pipeline.program().clone()).map_err(|rejected| rejected.to_string())?;
         let report = self.report(&distributed, machine.ranks)?;
@@ -68,73 +67,6 @@ impl Case {
             report.received.iter().map(|received| received.copied + received.combined).collect();
         counted.resize(machine.ranks as usize, 0);
         Ok((searched.model.predicted(&searched.strategy).received, counted))
-    }
-
-    /// Distributes the program over the ranks of MPI that run this process, by a random strategy that is the same on every rank.
-    /// Each rank compiles and runs the program of a rank, and compares the whole results.
-    ///
-    /// # Errors
-    /// If the distributed program gives other results.
-    pub fn on_ranks(&self, ranks: &Ranks<'_>, rng: &mut Rng) -> Result<Applications, String> {
-        let (pipeline, outcome) = self.divided(ranks.count, rng);
-        let mut counts = Applications::new();
-        let moves = counts.entry("moves").or_default();
-        if outcome.divided.is_empty() {
-            return Ok(counts);
-        }
-        let steps = || format!("distributed by {}", pipeline.chain().lines().join("; "));
-        let local = match localise(pipeline.program()) {
-            Ok(local) => local,
-            Err(LocaliseError::Unsupported { what }) => {
-                moves.note(Err(refused_for_a_reason("MPITransform", &what)?));
-                return Ok(counts);
-            }
-            Err(error) => return Err(format!("{}: {error}", steps())),
-        };
-        let text = || format!("{}\n{}", steps(), sdfg::text::print(&local.program));
-        let program =
-            validate(local.program.clone()).map_err(|rejected| format!("{rejected}\n{}", text()))?;
-        let level = OptLevel::ALL[(self.seed() / 8 % OptLevel::ALL.len() as u64) as usize];
-        let options = CompileOptions {
-            level,
-            parallel_threshold: 0,
-            serial_components: true,
-            ..CompileOptions::default()
-        };
-        let lowered = lower(&expanded(&program)?, &options.target(), &options.lowering());
-        let plan = match lowered {
-            Ok(plan) => plan,
-            Err(LowerError::Unsupported { what, .. }) => {
-                moves.note(Err(refused_for_a_reason("MPITransform", &what)?));
-                return Ok(counts);
-            }
-            Err(error) => return Err(format!("not lowered: {error}\n{}", text())),
-        };
-        let object = llvm::compile(&plan, &options).map_err(|error| format!("not compiled: {error}"))?;
-        let library = trusted::load(&object).map_err(|error| format!("not loaded: {error}"))?;
-        let mut own = local.local(&self.arguments, ranks.rank as u32).map_err(|error| error.to_string())?;
-        let before = ranks.hooks.counters();
-        trusted::run_on_rank(&local, &library, &ranks.hooks, &mut own)?;
-        let received = ranks.hooks.counters().received - before.received;
-        // A rank that fails after the run takes part in what the others wait for.
-        let found = trusted::gather(&local, &ranks.hooks, &self.arguments, &own)?;
-        self.same_bytes(pipeline.program(), ranks, received)?;
-        local.moves.iter().for_each(|_| moves.note(Ok(())));
-        self.equals(&found, Soundness::ChangesRounding)
-            .map_err(|what| format!("on ranks: {what}\n{}", text()))?;
-        Ok(counts)
-    }
-
-    /// Compares the bytes that a rank received by moves, as the library of communication counted them, with those of the interpreter
-    /// on as many virtual ranks. Combinations count apart: they take the steps of an all-reduce.
-    fn same_bytes(&self, program: &Sdfg, ranks: &Ranks<'_>, received: i64) -> Result<(), String> {
-        let program = validate(program.clone()).map_err(|rejected| rejected.to_string())?;
-        let report = self.report(&program, ranks.count as u32)?;
-        let expected = report.received.get(ranks.rank).map_or(0, |received| received.copied);
-        if u64::try_from(received) == Ok(expected) {
-            return Ok(());
-        }
-        Err(format!("rank {} received {received} bytes, and {expected} in the interpreter", ranks.rank))
     }
 }
 
@@ -148,47 +80,47 @@ pub fn prepared(program: &Sdfg) -> Pipeline {
     pipeline
 }
 
-/// The costs of a program, and its cheapest strategy.
-#[derive(Debug)]
-pub struct Searched {
-    /// The costs.
-    pub model: Model,
-    /// The configuration of each operation.
-    pub strategy: Vec<usize>,
-    /// The strategy as [`distribute`] takes it.
-    pub file: StrategyFile,
+/// Strategies that need no file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Division {
+    /// The cheapest strategy of the cost model, on a machine whose arithmetic costs much more than messages: all is divided.
+    Optimal,
+    /// The first dimension of each map.
+    DataParallel,
+    /// Random numbers of parts of each map, by this seed.
+    Random(u64),
 }
 
-impl Searched {
-    /// Searches the cheapest strategy of a prepared program for these values of its symbols, and checks the proof.
+impl Division {
+    /// Divides a prepared program, and the containers that its caller passes, for these values of its symbols.
     ///
     /// # Errors
-    /// If the model refuses the program, the search fails, or the proof is rejected.
-    pub fn of(program: &Sdfg, symbols: &[(&str, i64)], machine: &Machine) -> Result<Self, String> {
-        let program = validate(program.clone()).map_err(|rejected| rejected.to_string())?;
-        let values = symbols.iter().map(|(name, value)| (Symbol::of(name), *value)).collect();
-        let model = Model::new(&program, &values, machine, &ModelOptions::default());
-        let model = model.map_err(|error| error.to_string())?;
-        let options = strategy::Options::default();
-        let solution = strategy::search(&model, &options, &()).map_err(|error| error.to_string())?;
-        let limits = strategy::Limits::from(&options);
-        let checked = solution.certificate.check(&model, &solution.strategy, solution.cost, &limits);
-        let checked = checked.map_err(|error| error.to_string())?;
-        let mut file = StrategyFile::new(&model, &solution, &checked);
-        model.describe(&values, &solution.strategy, &mut file);
-        Ok(Searched { model, strategy: solution.strategy, file })
+    /// As [`Distribute::apply`].
+    pub fn carry_out<'n>(
+        self,
+        pipeline: &mut Pipeline,
+        ranks: u32,
+        sizes: impl IntoIterator<Item = (&'n str, i64)>,
+    ) -> Result<Distributed, DistributeError> {
+        match self {
+            Division::Optimal => Distribute::optimal(compute_bound(ranks)).with_sizes(sizes).apply(pipeline),
+            Division::DataParallel => Distribute::data_parallel(ranks).apply(pipeline),
+            Division::Random(seed) => {
+                let steps = random_parts(pipeline, ranks as usize, &mut Rng::new(seed));
+                Ok(distribute_by(pipeline, &steps, true))
+            }
+        }
     }
 }
 
-/// The ranks of MPI that run this process.
-#[derive(Debug)]
-pub struct Ranks<'c> {
-    /// The functions of the communicator.
-    pub hooks: Hooks<'c>,
-    /// The rank of this process.
-    pub rank: usize,
-    /// Number of ranks.
-    pub count: usize,
+/// The values of symbols by their names.
+fn named<'n>(symbols: impl Iterator<Item = (&'n str, i64)>) -> BTreeMap<Symbol, i64> {
+    symbols.map(|(name, value)| (Symbol::of(name), value)).collect()
+}
+
+/// A machine whose arithmetic costs so much that every operation is divided, however small.
+pub fn compute_bound(ranks: u32) -> Machine {
+    Machine { ranks, operations_per_second: 1.0, latency_seconds: 0.0, ..Machine::default() }
 }
 
 /// For each map outside of scopes a number of parts of each dimension, at most so many in all.

@@ -14,6 +14,7 @@ pub mod distributed;
 pub mod matrix_market;
 pub mod programs;
 pub mod random;
+pub mod ranks;
 pub mod rewritten;
 pub mod subjects;
 pub mod survey;

@@ -1,7 +1,7 @@
 //! Bytes that ranks receive: the prediction of the cost model against the count of the interpreter.
 
+use sdfg_programs::distributed::compute_bound;
 use sdfg_programs::subjects::Subjects;
-use sdfg_transforms::strategy::model::Machine;
 
 /// Programs whose distributed form moves exactly what the model predicts, on 3 ranks. `docs/ranks.md` tells why others move more.
 const EXACT: [(Subjects, &str); 3] =
@@ -9,9 +9,7 @@ const EXACT: [(Subjects, &str); 3] =
 
 #[test]
 fn the_model_predicts_the_bytes_that_ranks_receive() {
-    // Arithmetic costs much more than messages: everything is divided.
-    let machine =
-        Machine { ranks: 3, operations_per_second: 1.0, latency_seconds: 0.0, ..Machine::default() };
+    let machine = compute_bound(3);
     let mut moved = 0;
     for (subjects, name) in EXACT {
         let number = (0..subjects.count()).find(|number| subjects.program(*number).0 == name);

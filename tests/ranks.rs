@@ -54,3 +54,23 @@ fn random_programs_run_on_ranks() {
         assert!(!text.contains("of which 0 moved data"), "{text}");
     }
 }
+
+#[test]
+fn graphs_of_the_corpus_run_on_ranks() {
+    let Some(example) = example("ranks") else { return };
+    if std::env::var_os("SDFG_CORPUS").is_none() {
+        println!("skipped: `SDFG_CORPUS` names no corpus");
+        return;
+    }
+    let graphs = ["jacobi_2d/simplified", "durbin/raw", "gemm/raw", "nussinov/simplified"];
+    for strategy in ["optimal", "data-parallel"] {
+        let output = Command::new(&example)
+            .args(["--ranks", "3", "--corpus", "--strategy", strategy])
+            .args(graphs)
+            .output()
+            .unwrap_or_else(|error| panic!("{}: {error}", example.display()));
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+        assert!(text.contains("on 3 ranks: passed 4,"), "{text}");
+    }
+}

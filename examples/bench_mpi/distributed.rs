@@ -8,10 +8,10 @@ use sdfg_codegen::llvm::CompileOptions;
 use sdfg_codegen::load::Library;
 use sdfg_codegen::ranks::{RankProgram, localise};
 use sdfg_library::{Blas, BuiltIn, Registry, expand};
-use sdfg_programs::distributed::{Searched, prepared};
+use sdfg_programs::distributed::prepared;
 use sdfg_programs::trusted;
 use sdfg_transforms::Pipeline;
-use sdfg_transforms::distribute::{data_parallel, distribute, distribute_by};
+use sdfg_transforms::distribute::Distribute;
 use sdfg_transforms::strategy::model::Machine;
 
 use crate::Error;
@@ -60,17 +60,11 @@ impl Compiled {
         whole: &Arguments,
     ) -> Result<Self, Error> {
         let mut pipeline = read(text)?;
-        match strategy {
-            Strategy::Optimal => {
-                let symbols: Vec<(&str, i64)> = whole.symbols().collect();
-                let searched = Searched::of(pipeline.program(), &symbols, machine)?;
-                let _ = distribute(&mut pipeline, &searched.file, true)?;
-            }
-            Strategy::DataParallel => {
-                let steps = data_parallel(pipeline.program(), place.ranks as u32);
-                let _ = distribute_by(&mut pipeline, &steps, true);
-            }
-        }
+        let distribute = match strategy {
+            Strategy::Optimal => Distribute::optimal(machine.clone()).with_sizes(whole.symbols()),
+            Strategy::DataParallel => Distribute::data_parallel(place.ranks as u32),
+        };
+        let _ = distribute.apply(&mut pipeline)?;
         Compiled::of(pipeline.program(), place, whole)
     }
 

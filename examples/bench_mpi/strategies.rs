@@ -2,8 +2,8 @@
 //! received beside those that the cost model predicts.
 
 use sdfg::interpret::Arguments;
-use sdfg_programs::distributed::Searched;
-use sdfg_transforms::distribute::distribute;
+use sdfg::symbolic::Symbol;
+use sdfg_transforms::distribute::{Searched, distribute};
 use sdfg_transforms::strategy::model::{Machine, Model};
 use sdfg_transforms::strategy::{Operations as _, Problem as _, cost, data_parallel};
 
@@ -82,7 +82,8 @@ struct Candidate {
 
 fn measure(place: &Place<'_>, program: &Program, machine: &Machine) -> Result<(), Error> {
     let mut pipeline = read(program.text)?;
-    let searched = Searched::of(pipeline.program(), &program.symbols, machine)?;
+    let sizes = program.symbols.iter().map(|(name, value)| (Symbol::of(name), *value)).collect();
+    let searched = Searched::of(pipeline.program(), &sizes, machine)?;
     let model = &searched.model;
     let mut chosen = vec![("optimal".to_owned(), searched.strategy.clone())];
     chosen.extend(data_parallel(model).map(|strategy| ("data-parallel".to_owned(), strategy)));

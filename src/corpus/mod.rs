@@ -7,6 +7,7 @@
 
 mod compare;
 mod data;
+mod ranks;
 mod rewrite;
 mod run;
 #[cfg(test)]
@@ -17,6 +18,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub(crate) use compare::first_difference;
+pub use ranks::{Divided, check_on_ranks};
 pub use rewrite::{Rewrite, Rewritten, Size, check_rewritten};
 pub use run::{Engine, check};
 

@@ -99,8 +99,7 @@ impl Loaded {
 
     /// Runs the graph, or what was made of it, and compares the outputs.
     pub(super) fn check(&self, program: &Validated, engine: Engine) -> Result<(), Outcome> {
-        let data = &self.data;
-        let mut arguments = data.arguments.clone();
+        let mut arguments = self.data.arguments.clone();
         match engine {
             Engine::Interpreter => interpret(program, &mut arguments)?,
             Engine::Native => native(program, &mut arguments, None)?,
@@ -108,8 +107,19 @@ impl Loaded {
             Engine::Clang => native(program, &mut arguments, Some(Compiler::Clang))?,
             Engine::Dace => return self.in_dace(program),
         }
+        self.compare(&arguments)
+    }
+
+    /// The arguments of its call.
+    pub(super) fn arguments(&self) -> &Arguments {
+        &self.data.arguments
+    }
+
+    /// Compares the arguments after a run with the expected outputs.
+    pub(super) fn compare(&self, found: &Arguments) -> Result<(), Outcome> {
+        let data = &self.data;
         for (name, expected) in &data.expected {
-            let found = arguments.get(name).ok_or_else(|| failed(format!("`{name}` is no argument")))?;
+            let found = found.get(name).ok_or_else(|| failed(format!("`{name}` is no argument")))?;
             compare(name, expected, found, data.tolerance, data.unordered).map_err(Outcome::Failed)?;
         }
         Ok(())

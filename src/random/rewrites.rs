@@ -9,7 +9,7 @@ use super::rewritable::rewritable;
 use super::rng::Rng;
 use super::seldom::seldom;
 use crate::applications::Applications;
-use crate::distributed::Ranks;
+use crate::ranks::Ranks;
 use crate::rewritten::{Case, Runs};
 
 /// Applies every transformation that is wanted, by its name, at every match of the program of a seed, and compares the results

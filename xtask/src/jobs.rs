@@ -82,14 +82,7 @@ const SCALAPACK: &str = "libscalapack-openmpi-dev";
 /// # Errors
 /// When there is no MPI, or as [`example`].
 pub(crate) fn mpi(options: &[&str]) -> Result<()> {
-    let has_mpi = || step::succeeds(Command::new("mpicc").arg("--version"));
-    setup::install_missing(&MPI, has_mpi)?;
-    if !has_mpi() {
-        bail!(
-            "this is measured with `mpicc`, which is not there (Debian and Ubuntu: apt-get install {})",
-            MPI.join(" ")
-        );
-    }
+    install_mpi()?;
     let has_scalapack = || {
         let mut query = Command::new("mpicc");
         // It answers with the name alone where it knows no file of it.
@@ -101,6 +94,27 @@ pub(crate) fn mpi(options: &[&str]) -> Result<()> {
         println!("{SCALAPACK} cannot be installed");
     }
     example("sdfg-programs", "bench_mpi", options)
+}
+
+/// Runs random programs or DaCe's graphs on ranks of MPI.
+///
+/// # Errors
+/// As [`mpi`].
+pub(crate) fn ranks(options: &[&str]) -> Result<()> {
+    install_mpi()?;
+    example("sdfg-programs", "ranks", options)
+}
+
+fn install_mpi() -> Result<()> {
+    let has_mpi = || step::succeeds(Command::new("mpicc").arg("--version"));
+    setup::install_missing(&MPI, has_mpi)?;
+    if !has_mpi() {
+        bail!(
+            "this needs `mpicc`, which is not there (Debian and Ubuntu: apt-get install {})",
+            MPI.join(" ")
+        );
+    }
+    Ok(())
 }
 
 /// Builds and tests the bridge to Symbolica, a workspace of its own.

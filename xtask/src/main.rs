@@ -62,6 +62,9 @@ Commands:
                     transformation or of one, simplified, or by chains; compare with the program before in the interpreter
                     and as native code (--interpret: not native), and print the applications and refusals of each.
                     --applications goes on with random programs until each transformation was applied N times
+  ranks [--ranks N] [--seed S] [--programs N | --corpus [--strategy optimal|data-parallel|random] [NAME..]]
+                    Distribute random programs by random strategies over ranks of MPI (default 4), and compare the results
+                    with the interpreter; --corpus distributes DaCe's graphs in $SDFG_CORPUS, and compares with their outputs
   corpus [--dir D] [--target llvm|c|dace] [--table FILE] [NAME..]
                     Run DaCe's graphs in a folder in the interpreter and as native code and compare their outputs (default
                     folder $SDFG_CORPUS or ../shared/corpus); --table writes docs/dace-coverage.md;
@@ -121,6 +124,7 @@ fn run(arguments: &[&str]) -> Result<()> {
         "test" => checks::run(flag(command, options, "--quick")?),
         "corpus" => jobs::corpus(options),
         "demo" | "random" | "survey" => jobs::example("sdfg-programs", command, options),
+        "ranks" => jobs::ranks(options),
         "gpu" => jobs::example("sdfg-programs", "gpu_package", options),
         "bench" => match options {
             [] | ["compile"] => jobs::example("sdfg-programs", "bench_compile", &[]),

@@ -4,26 +4,43 @@
 //! [`distribute`] carries out a strategy for the prepared program: it divides maps as the strategy says
 //! ([`MpiTransform`]), cuts containers that only copies access ([`DistributeContainer`]), and leaves out copies between
 //! containers that are cut alike ([`RedundantRedistribution`]). All of these are steps of the pipeline, so a chain
-//! replays them.
+//! replays them. [`Distribute`] does all of it.
+
+mod whole;
 
 use std::cmp::Reverse;
 
 use sdfg::analysis::ScopeTree;
 use sdfg::ir::{BlockKind, Blocks, ContainerId, NodeKind, Sdfg};
 use sdfg::path::{ElementPath, ElementPlace, Target};
+use sdfg::validate::Rejected;
 use thiserror::Error;
+pub use whole::{Distribute, Searched};
 
 use crate::engine::{Match, Pipeline, Step, TransformError, Transformation, places};
 use crate::loops::state_block;
 use crate::rewrites::{
     DistributeContainer, LiftToLibrary, MpiTransform, RaiseLoops, RedundantRedistribution, StateFission,
 };
-use crate::strategy::StrategyFile;
+use crate::strategy::model::ModelError;
+use crate::strategy::{self, SearchError, StrategyFile};
 
-/// A strategy does not belong to a program.
+/// Why a program is not divided: there is no strategy for it, or the given one belongs to another program.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum DistributeError {
+    /// The program is not valid.
+    #[error(transparent)]
+    Invalid(Box<Rejected>),
+    /// The cost model refuses the program.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// The search fails.
+    #[error(transparent)]
+    Search(#[from] SearchError),
+    /// The proof of the strategy does not hold.
+    #[error("the proof of the strategy does not hold: {0}")]
+    Proof(#[from] strategy::Rejected),
     /// The strategy names no paths of a program.
     #[error("operation `{name}` has no path: this strategy is for a graph with costs, not for a program")]
     NoPath {
