@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::dtype::{ScalarKind, ScalarType};
 use sdfg::interpret::{Arguments, Interpreter, Options, RunError, Trap, TrapKind, tensors_of};
-use sdfg::ir::{Container, Sdfg};
+use sdfg::ir::{Container, Layout, Sdfg};
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::tasklet::arith::cast;
 use sdfg::tensor::Tensor;
@@ -257,7 +257,7 @@ impl<'a> Signature<'a> {
         values
     }
 
-    /// The arguments of a recipe; `None` if a shape has no value or too many elements, or if elements share memory.
+    /// The arguments of a recipe; `None` if a shape has no value or too many elements, or if symbols let elements meet.
     pub(super) fn arguments(&self, draft: &Draft) -> Option<Arguments> {
         let Draft { recipe, numbers, indices, .. } = draft;
         let smallest = recipe.smallest();
@@ -276,6 +276,7 @@ impl<'a> Signature<'a> {
             }
             let number = |expr: &Expr| expr.eval(&|name| values.get(name).copied()).ok();
             if let Some(layout) = container.kind.layout().filter(|layout| !layout.is_packed())
+                && !always_overlaps(layout)
                 && overlaps(&extents, &layout.strides.iter().map(number).collect::<Option<Vec<_>>>()?)
             {
                 return None;
@@ -345,6 +346,14 @@ fn overlaps(shape: &[i64], strides: &[i64]) -> bool {
     places.sort_unstable();
     places.dedup();
     places.len() < count
+}
+
+/// Whether the dimensions without symbols put two elements at one place: then no values of symbols keep them apart.
+fn always_overlaps(layout: &Layout) -> bool {
+    let number = |expr: &Expr| expr.eval(&|_| None).ok();
+    let pairs = layout.shape.iter().zip(&layout.strides);
+    let (extents, strides): (Vec<_>, Vec<_>) = pairs.filter_map(|(a, b)| number(a).zip(number(b))).unzip();
+    is_possible(&extents) && overlaps(&extents, &strides)
 }
 
 fn index(indices: Indices, position: i64, smallest: i64, rng: &mut Random) -> i64 {
