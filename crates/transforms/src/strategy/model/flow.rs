@@ -309,6 +309,7 @@ impl<'a> Walk<'a> {
                 Some(middle) => reader.means.insert(symbol.clone(), Expr::int(middle)),
                 None => reader.means.remove(symbol),
             };
+            reader.measure();
         }
         self.forget_assigned(repeated.body, place.call);
         let inside = WalkPosition { n_loops: place.n_loops + 1, ..place };

@@ -1,6 +1,6 @@
 //! Reads the operations of a state, in a possible order of execution, at known sizes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::analysis::{Costs, ScopeTree, connector_edges};
 use sdfg::ir::{
@@ -40,6 +40,8 @@ pub(super) struct Reader<'a> {
     pub(super) means: BTreeMap<Symbol, Expr>,
     path: ElementPath,
     pub(super) bindings: BTreeMap<ContainerId, Binding>,
+    /// Containers that have a storage of their own.
+    own: BTreeSet<ContainerId>,
     pub(super) costs: Costs,
     /// Approximations of the model, with their places.
     pub(super) approximations: Vec<String>,
@@ -68,6 +70,7 @@ impl<'a> Reader<'a> {
             means,
             path,
             bindings,
+            own: BTreeSet::new(),
             costs: Costs::of(sdfg),
             approximations: Vec::new(),
         };
@@ -76,11 +79,13 @@ impl<'a> Reader<'a> {
             if !reader.bindings.contains_key(&id) && !matches!(container.kind, ContainerKind::View(_)) {
                 let extents = reader.extents(container);
                 storages.push(reader.path.to(Element::Container(container.name.clone())));
+                reader.own.insert(id);
                 reader
                     .bindings
                     .insert(id, Binding::new(storages.len() - 1, container.shape().len(), extents));
             }
         }
+        reader.measure();
         reader
     }
 
@@ -230,6 +235,25 @@ impl<'a> Reader<'a> {
             &format!("`{expression}` changes with a loop; its value in the middle is taken"),
         );
         Ok(mean)
+    }
+
+    /// Gives containers whose extents change with loops those in the middle of the loops around.
+    pub(super) fn measure(&mut self) {
+        let is_unknown = |id: &ContainerId| self.bindings[id].extents.is_err();
+        let unknown: Vec<ContainerId> = self.own.iter().copied().filter(is_unknown).collect();
+        for id in unknown {
+            let container = self.sdfg.container(id);
+            let place = format!("container {}", self.at([&container.name]));
+            let extents: Result<Vec<u64>, ModelError> =
+                container.shape().iter().map(|extent| Ok(self.mean(extent, &place)?.max(0) as u64)).collect();
+            let bytes = container.element.size() as u64;
+            if let Ok(extents) = extents
+                && bounded(&extents, bytes, &place, "its size in bytes").is_ok()
+                && let Some(binding) = self.bindings.get_mut(&id)
+            {
+                binding.extents = Ok(extents);
+            }
+        }
     }
 
     pub(super) fn extents(&self, container: &Container) -> Result<Vec<u64>, ModelError> {

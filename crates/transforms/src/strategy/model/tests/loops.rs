@@ -143,6 +143,12 @@ fn ranges_that_change_with_a_loop_are_those_of_its_middle() {
     let model = told(text, &[]).expect("a model");
     assert_eq!((model.executions(0), model.domain(0)), (9, &[5][..]));
     assert!(!model.approximations().is_empty());
+    // So are the extents of a container.
+    let text =
+        text.replace("array A: f64[9, 9]", "transient array A: f64[9, i + 1]").replace("A[i, j]", "A[j, 0]");
+    let model = told(&text, &[]).expect("a model");
+    let note = "container A: `i + 1` changes with a loop; its value in the middle is taken";
+    assert!(model.approximations().iter().any(|found| found == note), "{:?}", model.approximations());
 }
 
 #[test]
