@@ -23,7 +23,7 @@ use std::process::{self, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use sdfg_programs::corpus::{
-    Engine, Outcome, Rewrite, Rewritten, Size, check, check_rewritten, graphs, variant,
+    Engine, Outcome, Rewrite, Rewritten, Size, check, check_rewritten, folder, graphs, variant,
 };
 use sdfg_transforms::Chain;
 
@@ -55,7 +55,7 @@ struct Command {
 impl Command {
     fn parse() -> Option<Self> {
         let mut arguments = std::env::args().skip(1).peekable();
-        let folder = std::env::var_os("SDFG_CORPUS").map_or_else(|| "../shared/corpus".into(), PathBuf::from);
+        let folder = folder();
         let engines = vec![Engine::Interpreter, Engine::Native];
         let (names, rewriting) = (Vec::new(), Vec::new());
         let mut command =

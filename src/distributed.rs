@@ -70,12 +70,18 @@ impl Case {
     }
 }
 
-/// A program that is ready to be divided: without library nodes, and each map in a state of its own.
-pub fn prepared(program: &Sdfg) -> Pipeline {
+/// A simplified program without library nodes, as [`Distribute`] takes it.
+pub fn simplified(program: &Sdfg) -> Pipeline {
     let mut pipeline = Pipeline::on(program.clone());
     // Not every program has something to expand.
     let _ = pipeline.apply(Step::from(ExpandLibrary::by("pure")).everywhere(None));
     pipeline.simplify(&transformations(), None);
+    pipeline
+}
+
+/// A program that is ready to be divided: [`simplified`], with each map in a state of its own.
+pub fn prepared(program: &Sdfg) -> Pipeline {
+    let mut pipeline = simplified(program);
     prepare(&mut pipeline);
     pipeline
 }
@@ -92,7 +98,7 @@ pub enum Division {
 }
 
 impl Division {
-    /// Divides a prepared program, and the containers that its caller passes, for these values of its symbols.
+    /// Divides a [`simplified`] program, and the containers that its caller passes, for these values of its symbols.
     ///
     /// # Errors
     /// As [`Distribute::apply`].
@@ -106,6 +112,7 @@ impl Division {
             Division::Optimal => Distribute::optimal(compute_bound(ranks)).with_sizes(sizes).apply(pipeline),
             Division::DataParallel => Distribute::data_parallel(ranks).apply(pipeline),
             Division::Random(seed) => {
+                prepare(pipeline);
                 let steps = random_parts(pipeline, ranks as usize, &mut Rng::new(seed));
                 Ok(distribute_by(pipeline, &steps, true))
             }

@@ -8,7 +8,7 @@ use sdfg_codegen::llvm::CompileOptions;
 use sdfg_codegen::load::Library;
 use sdfg_codegen::ranks::{RankProgram, localise};
 use sdfg_library::{Blas, BuiltIn, Registry, expand};
-use sdfg_programs::distributed::prepared;
+use sdfg_programs::distributed::simplified;
 use sdfg_programs::trusted;
 use sdfg_transforms::Pipeline;
 use sdfg_transforms::distribute::Distribute;
@@ -36,10 +36,10 @@ impl Strategy {
     }
 }
 
-/// The program of a text, ready to be divided.
+/// The program of a text, simplified.
 pub(crate) fn read(text: &str) -> Result<Pipeline, Error> {
     let parsed = sdfg::text::parse("program", text).map_err(|errors| format!("{errors:?}"))?;
-    Ok(prepared(validate(parsed)?.sdfg()))
+    Ok(simplified(validate(parsed)?.sdfg()))
 }
 
 /// A program on this rank.

@@ -3,7 +3,7 @@
 
 use sdfg::interpret::Arguments;
 use sdfg::symbolic::Symbol;
-use sdfg_transforms::distribute::{Searched, distribute};
+use sdfg_transforms::distribute::{Searched, distribute, prepare};
 use sdfg_transforms::strategy::model::{Machine, Model};
 use sdfg_transforms::strategy::{Operations as _, Problem as _, cost, data_parallel};
 
@@ -82,6 +82,7 @@ struct Candidate {
 
 fn measure(place: &Place<'_>, program: &Program, machine: &Machine) -> Result<(), Error> {
     let mut pipeline = read(program.text)?;
+    prepare(&mut pipeline);
     let sizes = program.symbols.iter().map(|(name, value)| (Symbol::of(name), *value)).collect();
     let searched = Searched::of(pipeline.program(), &sizes, machine)?;
     let model = &searched.model;

@@ -1,8 +1,8 @@
 //! DaCe's graphs of a corpus with expected outputs.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use sdfg_programs::corpus::{Outcome, check_on_ranks, graphs};
+use sdfg_programs::corpus::{Outcome, check_on_ranks, folder, graphs};
 use sdfg_programs::ranks::Ranks;
 
 use crate::options::Options;
@@ -14,7 +14,7 @@ pub(crate) fn run(options: &Options, names: &[String], ranks: &Ranks<'_>) -> boo
             println!("{line}");
         }
     };
-    let folder = std::env::var_os("SDFG_CORPUS").map_or_else(|| "../shared/corpus".into(), PathBuf::from);
+    let folder = folder();
     let Ok(all) = graphs(&folder) else {
         tell(format!("{} cannot be read; `SDFG_CORPUS` names the folder of the corpus", folder.display()));
         return false;

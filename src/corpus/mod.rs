@@ -69,6 +69,11 @@ fn one_line(text: &str) -> String {
     text.chars().take(400).collect()
 }
 
+/// The folder of the corpus: that of `SDFG_CORPUS`, or `../shared/corpus`.
+pub fn folder() -> PathBuf {
+    std::env::var_os("SDFG_CORPUS").map_or_else(|| "../shared/corpus".into(), PathBuf::from)
+}
+
 /// Every graph of a folder, in the order of their names.
 ///
 /// # Errors

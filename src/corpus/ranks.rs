@@ -7,7 +7,7 @@ use sdfg_codegen::llvm::OptLevel;
 
 use super::Outcome;
 use super::run::{Loaded, failed};
-use crate::distributed::{Division, prepared};
+use crate::distributed::{Division, simplified};
 use crate::ranks::{NotRun, Ranks};
 
 /// The division of a graph over ranks.
@@ -39,7 +39,7 @@ fn attempt(
 ) -> Result<(), Outcome> {
     let refused = |code: &str, reason: String| Outcome::Refused { code: code.to_owned(), reason };
     let loaded = Loaded::read(graph)?;
-    let mut pipeline = prepared(loaded.program.sdfg());
+    let mut pipeline = simplified(loaded.program.sdfg());
     let arguments = loaded.arguments();
     let number =
         |tensor: &Tensor| tensor.shape().is_empty().then(|| tensor.values().next()?.to_i64()).flatten();

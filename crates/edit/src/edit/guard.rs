@@ -10,7 +10,6 @@ use super::EditError;
 use super::control::expect_block;
 use super::editor::Editor;
 use super::regions::states_in;
-use super::rename::values_of_mut;
 use crate::control;
 
 impl Editor<'_> {
@@ -95,7 +94,7 @@ impl Editor<'_> {
                 waiting.extend(kind.regions());
                 if !kind.regions().is_empty() {
                     self.set_block(block, |block| {
-                        for value in values_of_mut(&mut block.kind) {
+                        for value in block.kind.expressions_mut() {
                             *value = value.replace_names(&names);
                         }
                     });

@@ -98,7 +98,7 @@ impl Editor<'_> {
         let found = self.sdfg().block(id).clone();
         let label = derived_block_label(self.sdfg(), &found.label, "copy");
         let mut kind = found.kind;
-        for value in super::rename::values_of_mut(&mut kind) {
+        for value in kind.expressions_mut() {
             self.replace_in_expression(value, values, &found.label)?;
         }
         let kind = match kind {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use sdfg_graph::analysis::connector_edges;
-use sdfg_graph::ir::{BlockKind, ContainerId, LibraryNode, NodeId, NodeKind, StateId};
+use sdfg_graph::ir::{ContainerId, LibraryNode, NodeId, NodeKind, StateId};
 use sdfg_language::symbolic::Symbol;
 use sdfg_language::syntax::Expression;
 use sdfg_language::tasklet::Direction;
@@ -37,8 +37,8 @@ impl Editor<'_> {
         let uses = |expression: &Expression| expression.names().contains(&from.as_str());
         let blocks: Vec<_> = self.sdfg().blocks().map(|(id, _)| id).collect();
         for block in blocks {
-            if values_of(&self.sdfg().block(block).kind).into_iter().any(uses) {
-                self.set_block(block, |block| values_of_mut(&mut block.kind).into_iter().for_each(rename));
+            if self.sdfg().block(block).kind.expressions().into_iter().any(uses) {
+                self.set_block(block, |block| block.kind.expressions_mut().into_iter().for_each(rename));
             }
         }
         let transitions: Vec<_> = self.sdfg().transitions().map(|(id, _)| id).collect();
@@ -171,28 +171,4 @@ fn rename_at(kind: &mut NodeKind, from: &str, to: &str, label: &str) -> Result<(
         | NodeKind::Reduce(_) => {}
     }
     Ok(())
-}
-
-/// The expressions of a block.
-pub(super) fn values_of(kind: &BlockKind) -> Vec<&Expression> {
-    match kind {
-        BlockKind::State(_) | BlockKind::Break | BlockKind::Continue | BlockKind::Return => Vec::new(),
-        BlockKind::Loop(repeated) => {
-            [&repeated.condition].into_iter().chain(&repeated.init).chain(&repeated.update).collect()
-        }
-        BlockKind::Branch(branch) => branch.arms.iter().map(|(condition, _)| condition).collect(),
-    }
-}
-
-/// The expressions of a block, for change.
-pub(super) fn values_of_mut(kind: &mut BlockKind) -> Vec<&mut Expression> {
-    match kind {
-        BlockKind::State(_) | BlockKind::Break | BlockKind::Continue | BlockKind::Return => Vec::new(),
-        BlockKind::Loop(repeated) => [&mut repeated.condition]
-            .into_iter()
-            .chain(&mut repeated.init)
-            .chain(&mut repeated.update)
-            .collect(),
-        BlockKind::Branch(branch) => branch.arms.iter_mut().map(|(condition, _)| condition).collect(),
-    }
 }

@@ -1,11 +1,11 @@
 //! Edit that splits a state in two.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg_graph::analysis::{ScopeTree, bound_alias};
 use sdfg_graph::ir::draft::DraftState;
 use sdfg_graph::ir::{
-    BlockId, ContainerId, ContainerKind, Edge, EdgeId, Flow, Lifetime, NodeId, NodeKind, Sdfg, State,
+    BlockId, ContainerId, ContainerKind, Edge, EdgeId, Flow, Lifetime, Node, NodeId, NodeKind, Sdfg, State,
 };
 
 use super::EditError;
@@ -45,12 +45,13 @@ impl Editor<'_> {
             let found = graph.edge(*edge);
             let reads = matches!(found.memlet.flow, Flow::Order | Flow::Read(_) | Flow::Copy { .. });
             let kept = graph.node(found.src).kind.container().is_some();
-            let binds = bound_alias(graph, *edge).is_some_and(|(alias, _)| is_view(self.sdfg(), alias));
+            let binds = bound_view(self.sdfg(), graph, *edge).is_some();
             if !(matches!(found.memlet.flow, Flow::Order) || reads && kept || binds) {
                 return Err(cannot_cross(graph, *edge, "only what is in a container outlives a state"));
             }
         }
-        check_shared(self.sdfg(), graph, &first.nodes, &rest)?;
+        let bindings = bindings(self.sdfg(), graph);
+        check_shared(self.sdfg(), graph, [&first.nodes, &rest], &bindings)?;
         self.attempt(|editor| {
             let new = editor.insert_state_after(block)?;
             let second = expect_state_block(editor.sdfg(), new)?;
@@ -70,15 +71,15 @@ impl Editor<'_> {
                     *nodes.entry(edge.src).or_insert_with(|| target.add_node(graph.node(edge.src).clone()));
                 target.add_edge(Edge { src, dst, ..edge.clone() });
             }
-            let whole = graph.clone();
-            bind_views(editor.sdfg(), &whole, &mut target);
+            bind_views(&bindings, &mut target);
             editor.replace_graph(second, target);
             rest.iter().for_each(|id| drop(editor.take_node(state, *id)));
             for id in lonely(editor.graph(state)) {
                 editor.take_node(state, id);
             }
-            let mut left = editor.graph(state).clone();
-            if bind_views(editor.sdfg(), &whole, &mut left) {
+            if missing_binding(&bindings, editor.graph(state)).is_some() {
+                let mut left = editor.graph(state).clone();
+                bind_views(&bindings, &mut left);
                 editor.replace_graph(state, left);
             }
             Ok(new)
@@ -98,8 +99,8 @@ fn lonely(graph: &State) -> Vec<NodeId> {
 fn check_shared(
     sdfg: &Sdfg,
     graph: &State,
-    first: &BTreeSet<NodeId>,
-    rest: &BTreeSet<NodeId>,
+    [first, rest]: [&BTreeSet<NodeId>; 2],
+    bindings: &BTreeMap<ContainerId, Binding>,
 ) -> Result<(), EditError> {
     let used = |nodes: &BTreeSet<NodeId>| -> BTreeSet<ContainerId> {
         let mut used = BTreeSet::new();
@@ -115,7 +116,7 @@ fn check_shared(
         let container = sdfg.container(*id);
         let reason = match &container.kind {
             ContainerKind::Stream { .. } => "both sides of a stream may have to run together",
-            ContainerKind::View(_) if binding_outside_of_scopes(graph, *id).is_some() => continue,
+            ContainerKind::View(_) if bindings.contains_key(id) => continue,
             ContainerKind::View(_) => "a scope binds it",
             ContainerKind::Reference(_) => "a reference is bound in each state that uses it",
             ContainerKind::Scalar | ContainerKind::Array(_) if container.lifetime == Lifetime::State => {
@@ -128,43 +129,55 @@ fn check_shared(
     Ok(())
 }
 
-fn is_view(sdfg: &Sdfg, id: ContainerId) -> bool {
-    matches!(sdfg.container(id).kind, ContainerKind::View(_))
+/// An edge that binds a view, with the nodes at its ends.
+struct Binding {
+    edge: Edge,
+    src: Node,
+    dst: Node,
 }
 
-/// The edge outside of scopes that binds an alias.
-fn binding_outside_of_scopes(graph: &State, alias: ContainerId) -> Option<EdgeId> {
+/// The view that an edge binds.
+fn bound_view(sdfg: &Sdfg, graph: &State, edge: EdgeId) -> Option<ContainerId> {
+    let (alias, _) = bound_alias(graph, edge)?;
+    matches!(sdfg.container(alias).kind, ContainerKind::View(_)).then_some(alias)
+}
+
+/// The bindings of views outside of scopes.
+fn bindings(sdfg: &Sdfg, graph: &State) -> BTreeMap<ContainerId, Binding> {
+    let views = graph.edges().filter_map(|(id, edge)| Some((bound_view(sdfg, graph, id)?, edge)));
+    let views: Vec<(ContainerId, &Edge)> = views.collect();
+    if views.is_empty() {
+        return BTreeMap::new();
+    }
     let tree = ScopeTree::of(graph);
-    let mut edges =
-        graph.edges().filter(|(id, _)| bound_alias(graph, *id).is_some_and(|(bound, _)| bound == alias));
-    edges.find(|(_, edge)| tree.scope_of(edge.dst).is_none()).map(|(id, _)| id)
+    let binding = |(view, edge): (ContainerId, &Edge)| {
+        let [src, dst] = [edge.src, edge.dst].map(|end| graph.node(end).clone());
+        tree.scope_of(edge.dst).is_none().then(|| (view, Binding { edge: edge.clone(), src, dst }))
+    };
+    views.into_iter().filter_map(binding).collect()
 }
 
 /// Binds the views of a part of a state that only the other part binds. A binding moves nothing, and its subset has the same value
-/// in both parts. Tells whether there were any.
-fn bind_views(sdfg: &Sdfg, whole: &State, part: &mut State) -> bool {
-    let mut is_changed = false;
-    while let Some(edge) = missing_binding(sdfg, whole, part) {
-        let mut end = |id: NodeId| {
-            let node = whole.node(id);
+/// in both parts.
+fn bind_views(bindings: &BTreeMap<ContainerId, Binding>, part: &mut State) {
+    while let Some(Binding { edge, src, dst }) = missing_binding(bindings, part) {
+        let [src, dst] = [src, dst].map(|node| {
             let same = part.nodes().find(|(_, other)| other.label == node.label).map(|(id, _)| id);
             same.unwrap_or_else(|| part.add_node(node.clone()))
-        };
-        let (src, dst) = (end(edge.src), end(edge.dst));
+        });
         part.add_edge(Edge { src, dst, ..edge.clone() });
-        is_changed = true;
     }
-    is_changed
 }
 
-/// The edge of a whole state that binds a view which a part uses and does not bind.
-fn missing_binding<'w>(sdfg: &Sdfg, whole: &'w State, part: &State) -> Option<&'w Edge> {
+/// A binding of a view that a part of a state uses and does not bind.
+fn missing_binding<'b>(bindings: &'b BTreeMap<ContainerId, Binding>, part: &State) -> Option<&'b Binding> {
+    if bindings.is_empty() {
+        return None;
+    }
     let accessed = part.edges().flat_map(|(_, edge)| edge.memlet.accesses().map(|access| access.container));
     let named = part.nodes().filter_map(|(_, node)| node.kind.container());
-    let mut used: BTreeSet<ContainerId> = accessed.chain(named).filter(|id| is_view(sdfg, *id)).collect();
-    for (id, _) in part.edges() {
-        bound_alias(part, id).map(|(bound, _)| used.remove(&bound));
-    }
-    let edge = used.into_iter().find_map(|view| binding_outside_of_scopes(whole, view))?;
-    Some(whole.edge(edge))
+    let used: BTreeSet<ContainerId> = accessed.chain(named).collect();
+    let bound: BTreeSet<ContainerId> =
+        part.edges().filter_map(|(id, _)| Some(bound_alias(part, id)?.0)).collect();
+    used.difference(&bound).find_map(|view| bindings.get(view))
 }

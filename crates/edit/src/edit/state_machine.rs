@@ -10,7 +10,6 @@ use super::EditError;
 use super::control::{expect_block, jumps_out};
 use super::editor::Editor;
 use super::journal::Undo;
-use super::rename::values_of;
 use crate::control;
 
 impl Editor<'_> {
@@ -130,7 +129,7 @@ fn is_same_block(a: &Block, b: &Block) -> bool {
     (&a.label, a.region, a.kind.noun()) == (&b.label, b.region, b.kind.noun())
         && header(a) == header(b)
         && a.kind.regions() == b.kind.regions()
-        && values_of(&a.kind) == values_of(&b.kind)
+        && a.kind.expressions() == b.kind.expressions()
 }
 
 /// The regions of an SDFG.

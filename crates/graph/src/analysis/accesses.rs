@@ -108,7 +108,7 @@ impl AccessSets {
 pub fn control_flow_reads(sdfg: &Sdfg) -> BTreeSet<ContainerId> {
     let mut found = BTreeSet::new();
     for (_, block) in sdfg.blocks() {
-        for expression in block_expressions(&block.kind) {
+        for expression in block.kind.expressions() {
             found.extend(containers_in(sdfg, expression));
         }
     }
@@ -150,7 +150,7 @@ pub fn control_reads_of(sdfg: &Sdfg, region: RegionId) -> BTreeSet<ContainerId> 
         let region = sdfg.region(region);
         for block in &region.blocks {
             let kind = &sdfg.block(*block).kind;
-            found.extend(block_expressions(kind).into_iter().flat_map(|value| containers_in(sdfg, value)));
+            found.extend(kind.expressions().into_iter().flat_map(|value| containers_in(sdfg, value)));
             waiting.extend(kind.regions());
         }
         for transition in &region.transitions {
@@ -187,16 +187,6 @@ pub fn alias_targets(sdfg: &Sdfg) -> BTreeMap<ContainerId, BTreeSet<ContainerId>
         }
     }
     targets
-}
-
-pub(super) fn block_expressions(kind: &BlockKind) -> Vec<&Expression> {
-    match kind {
-        BlockKind::State(_) | BlockKind::Break | BlockKind::Continue | BlockKind::Return => Vec::new(),
-        BlockKind::Loop(repeated) => {
-            repeated.init.iter().chain([&repeated.condition]).chain(&repeated.update).collect()
-        }
-        BlockKind::Branch(branch) => branch.arms.iter().map(|(condition, _)| condition).collect(),
-    }
 }
 
 pub(super) fn containers_in(sdfg: &Sdfg, expression: &Expression) -> BTreeSet<ContainerId> {

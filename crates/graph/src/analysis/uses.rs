@@ -29,7 +29,7 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::accesses::{block_expressions, containers_in};
+use super::accesses::containers_in;
 use crate::ir::ids::Id;
 use crate::ir::{BlockId, Consume, ContainerId, EdgeId, Flow, NodeId, NodeKind, Sdfg, StateId, TransitionId};
 
@@ -232,7 +232,7 @@ fn used_at(sdfg: &Sdfg, place: Use) -> Vec<ContainerId> {
             Some(_) | None => Vec::new(),
         },
         Use::Block(id) => {
-            let expressions = sdfg.get_block(id).map(|block| block_expressions(&block.kind));
+            let expressions = sdfg.get_block(id).map(|block| block.kind.expressions());
             expressions.into_iter().flatten().flat_map(|value| containers_in(sdfg, value)).collect()
         }
         Use::Transition(id) => {

@@ -114,6 +114,30 @@ impl BlockKind {
         }
     }
 
+    /// The conditions of this block, and the begin and step of a loop; not those of blocks inside.
+    pub fn expressions(&self) -> Vec<&Expression> {
+        match self {
+            BlockKind::State(_) | BlockKind::Break | BlockKind::Continue | BlockKind::Return => Vec::new(),
+            BlockKind::Loop(repeated) => {
+                [&repeated.condition].into_iter().chain(&repeated.init).chain(&repeated.update).collect()
+            }
+            BlockKind::Branch(branch) => branch.arms.iter().map(|(condition, _)| condition).collect(),
+        }
+    }
+
+    /// The same, for change.
+    pub fn expressions_mut(&mut self) -> Vec<&mut Expression> {
+        match self {
+            BlockKind::State(_) | BlockKind::Break | BlockKind::Continue | BlockKind::Return => Vec::new(),
+            BlockKind::Loop(repeated) => [&mut repeated.condition]
+                .into_iter()
+                .chain(&mut repeated.init)
+                .chain(&mut repeated.update)
+                .collect(),
+            BlockKind::Branch(branch) => branch.arms.iter_mut().map(|(condition, _)| condition).collect(),
+        }
+    }
+
     /// A noun for messages.
     pub const fn noun(&self) -> &'static str {
         match self {

@@ -24,7 +24,6 @@ pub(super) use tasklet::{names_of, rename_in_tasklet};
 
 use super::copies::copy_into;
 use super::editor::Editor;
-use super::rename::{values_of, values_of_mut};
 use super::subgraph::contents;
 use super::{EditError, names};
 
@@ -255,10 +254,10 @@ impl Editor<'_> {
             let sdfg = self.sdfg();
             let found = sdfg.block(id);
             let mut kind = found.kind.clone();
-            for value in values_of_mut(&mut kind) {
+            for value in kind.expressions_mut() {
                 replacements.control(sdfg, value, &found.label)?;
             }
-            if values_of(&kind) != values_of(&found.kind) {
+            if kind.expressions() != found.kind.expressions() {
                 self.set_block(id, |block| block.kind = kind);
             }
         }

@@ -35,8 +35,6 @@ fn is_monotone(expression: &Expr, symbol: &Symbol, is_fixed: &dyn Fn(&Symbol) ->
 
 /// Whether each step of a symbol adds the same, fixed value.
 fn is_linear(expression: &Expr, symbol: &Symbol, is_fixed: &dyn Fn(&Symbol) -> bool) -> bool {
-    let at = |value: &Expr| expression.with_symbol(symbol, value);
-    let next = Expr::symbol(symbol.clone()) + 1;
-    let (step, start) = (at(&next) - expression, at(&Expr::zero()));
-    [step, start].iter().all(|part| part.free_symbols().iter().all(|one| one != symbol && is_fixed(one)))
+    let is_still = |part: &Expr| part.free_symbols().iter().all(is_fixed);
+    expression.linear_in(symbol).is_some_and(|(slope, rest)| is_still(&slope) && is_still(&rest))
 }

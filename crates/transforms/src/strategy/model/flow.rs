@@ -356,16 +356,14 @@ impl<'a> Walk<'a> {
         let Some((_, range)) = counted_range(reader.sdfg, repeated) else {
             return Err(ModelError::Uncounted { place: path, label: label.clone() });
         };
-        // Of a loop in a loop, the number of iterations may change.
-        let (label, sizes) = (label.clone(), [range.count(), range.begin, range.step]);
-        let mut numbers = sizes.iter().map(|size| reader.mean(size, &path));
-        match numbers.next().unwrap_or(Ok(0)) {
+        let label = label.clone();
+        match reader.mean(&range.count(), &path) {
             Ok(n) => {
-                let middle = numbers.next().and_then(Result::ok).zip(numbers.next().and_then(Result::ok));
-                let middle =
-                    middle.and_then(|(begin, step)| begin.checked_add(step.checked_mul((n - 1).max(0) / 2)?));
-                Ok((n.max(0) as u64, middle))
+                let n = n.max(0);
+                let half = Expr::int((n - 1).max(0) / 2);
+                Ok((n as u64, reader.middle(&(range.begin + range.step * half))))
             }
+            // Of a loop in a loop, the number of iterations may change.
             Err(_) if place.n_loops > 0 => Err(ModelError::Uncounted { place: path, label }),
             Err(error) => Err(error),
         }

@@ -85,7 +85,6 @@ impl<'a> Reader<'a> {
                     .insert(id, Binding::new(storages.len() - 1, container.shape().len(), extents));
             }
         }
-        reader.measure();
         reader
     }
 
@@ -157,9 +156,9 @@ impl<'a> Reader<'a> {
                 Ok(value) => values.insert(symbol.clone(), Expr::int(value)),
                 Err(_) => values.remove(symbol),
             };
-            match self.mean(expression, place) {
-                Ok(value) => means.insert(symbol.clone(), Expr::int(value)),
-                Err(_) => means.remove(symbol),
+            match self.middle(expression) {
+                Some(value) => means.insert(symbol.clone(), Expr::int(value)),
+                None => means.remove(symbol),
             };
         }
         let mut bound = BTreeMap::new();
@@ -225,16 +224,16 @@ impl<'a> Reader<'a> {
         if exact.is_ok() {
             return exact;
         }
-        let value = |symbol: &Symbol| {
-            let known = self.values.get(symbol).or_else(|| self.means.get(symbol));
-            known.and_then(Expr::as_int)
-        };
-        let Ok(mean) = expression.eval(&value) else { return exact };
-        self.approximate(
-            place,
-            &format!("`{expression}` changes with a loop; its value in the middle is taken"),
-        );
+        let Some(mean) = self.middle(expression) else { return exact };
+        let what = format!("`{expression}` changes with a loop; its value in the middle is taken");
+        self.approximate(place, &what);
         Ok(mean)
+    }
+
+    /// The value of an expression in the middle of the loops around.
+    pub(super) fn middle(&self, expression: &Expr) -> Option<i64> {
+        let value = |symbol: &Symbol| self.values.get(symbol).or_else(|| self.means.get(symbol))?.as_int();
+        expression.eval(&value).ok()
     }
 
     /// Gives containers whose extents change with loops those in the middle of the loops around.
@@ -242,25 +241,18 @@ impl<'a> Reader<'a> {
         let is_unknown = |id: &ContainerId| self.bindings[id].extents.is_err();
         let unknown: Vec<ContainerId> = self.own.iter().copied().filter(is_unknown).collect();
         for id in unknown {
-            let container = self.sdfg.container(id);
-            let place = format!("container {}", self.at([&container.name]));
-            let extents: Result<Vec<u64>, ModelError> =
-                container.shape().iter().map(|extent| Ok(self.mean(extent, &place)?.max(0) as u64)).collect();
-            let bytes = container.element.size() as u64;
-            if let Ok(extents) = extents
-                && bounded(&extents, bytes, &place, "its size in bytes").is_ok()
-                && let Some(binding) = self.bindings.get_mut(&id)
-            {
-                binding.extents = Ok(extents);
+            let extents = self.extents(self.sdfg.container(id));
+            if let Some(binding) = self.bindings.get_mut(&id) {
+                binding.extents = extents;
             }
         }
     }
 
-    pub(super) fn extents(&self, container: &Container) -> Result<Vec<u64>, ModelError> {
+    pub(super) fn extents(&mut self, container: &Container) -> Result<Vec<u64>, ModelError> {
         let place = format!("container {}", self.at([&container.name]));
         let mut extents = Vec::new();
         for extent in container.shape() {
-            extents.push(self.number(extent, &place)?.max(0) as u64);
+            extents.push(self.mean(extent, &place)?.max(0) as u64);
         }
         bounded(&extents, container.element.size() as u64, &place, "its size in bytes")?;
         Ok(extents)
