@@ -84,6 +84,40 @@ fn chains_and_strategies_of_a_distribution_are_written() {
     bench.run(&["distribute", "p.sdft", "-p", "4"]).fails(2, &["--set"]);
 }
 
+/// A loop up to a scalar argument.
+const STEPS: &str = "sdfg steps {
+  symbol N: i64
+  scalar n: i64
+  array A: f64[N]
+  for times: t = 0:n {
+    state s {
+      access A
+      access after = A
+      map m [i = 0:N] {
+        tasklet f (a) -> (b) { b = 2.0 * a }
+        m.A -> f.a: A[i]
+        f.b -> m.after: A[i]
+      }
+      A -> m.A
+      m.after -> after
+    }
+  }
+}";
+
+#[test]
+fn the_model_takes_values_of_scalars_as_sizes() {
+    let bench = Bench::new();
+    bench.file("steps.sdft", STEPS);
+    let distribute = ["distribute", "steps.sdft", "-p", "2", "--set", "N=1000000", "-o", "a.sdft"];
+    bench.run(&distribute).fails(2, &["--iterations times=N"]);
+    let with = |size| [&distribute[..], &["--set", size]].concat();
+    bench.run(&with("n=5")).prints(&[]);
+    bench.run(&with("m=5")).fails(2, &["no symbol `m`"]);
+    let run = ["interpret", "a.sdft", "--ranks", "2", "--set", "N=9", "-i", "n=const:3"];
+    let whole = ["interpret", "steps.sdft", "--set", "N=9", "-i", "n=const:3"];
+    assert_eq!(results(&bench, &run), results(&bench, &whole));
+}
+
 #[test]
 fn distributed_programs_need_their_ranks() {
     let bench = Bench::new();

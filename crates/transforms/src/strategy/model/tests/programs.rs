@@ -29,6 +29,19 @@ fn a_matrix_product_is_a_map_and_a_reduction() {
 }
 
 #[test]
+fn of_equal_strategies_one_divides_rows() {
+    let model = model(JACOBI, &[("N", 4098), ("T", 9)], 2).expect("a model");
+    let solution = search(&model, &Options::default(), &()).expect("a strategy");
+    let of = |parts: [u32; 2]| {
+        let number = |vertex| model.configurations(vertex).iter().position(|c| c == &parts).expect("one");
+        (0..model.n_vertices()).map(number).collect::<Vec<_>>()
+    };
+    let (rows, columns) = (of([2, 1]), of([1, 2]));
+    assert_eq!(cost(&model, &rows), cost(&model, &columns));
+    assert_eq!(solution.strategy, rows);
+}
+
+#[test]
 fn costs_that_are_computed_when_asked_for_have_the_optimum_of_those_written_down() {
     let sizes = [("M", 60), ("N", 50), ("K", 40)];
     for (text, symbols) in [(MATMUL, &sizes[..]), (JACOBI, &[("N", 102), ("T", 7)]), (CHOICES, &[("N", 40)])]
