@@ -194,7 +194,11 @@ impl Case {
             match pipeline.apply_at(chosen, &found) {
                 Ok(_) => counts.entry(name).or_default().note(Ok(())),
                 Err(TransformError::Refused { refusal, .. }) => {
-                    let reason = refused_for_a_reason(name, &refusal.to_string())?;
+                    let reason = refused_for_a_reason(name, &refusal.to_string()).map_err(|what| {
+                        let before = pipeline.chain().lines().join("; ");
+                        let at = described(pipeline.program(), chosen, &found);
+                        format!("after {before}: {what}, at {at}\n{}", sdfg::text::print(pipeline.program()))
+                    })?;
                     counts.entry(name).or_default().note(Err(reason));
                     continue;
                 }

@@ -101,9 +101,9 @@ impl ScopeContext {
                 frame.loops.push(Parameter { symbol, ends: Some((first, last)), count: range.size() });
             }
         }
-        // A condition around that never holds.
+        // A condition around, or on the way, that never holds.
         if frame.is_guarded {
-            let known = program.facts().whenever(program.sdfg, block);
+            let known = program.facts().where_reached(program.sdfg, block);
             let never = |fact: &Expr| fact.is_nonnegative(&frame.assumptions).is_refuted();
             frame.never_runs |= known.facts().iter().any(never);
             frame.conditions = known.facts().into();

@@ -235,7 +235,7 @@ impl<'a> Program<'a> {
         self.executions.get_or_init(|| ExecutionTable::of(self.sdfg))
     }
 
-    /// Facts about symbols, also from the conditions of branches.
+    /// Facts about symbols, also from the conditions of branches and transitions.
     pub(super) fn facts(&self) -> &SymbolFacts {
         self.facts.get_or_init(|| Rc::new(SymbolFacts::of(self.sdfg)))
     }

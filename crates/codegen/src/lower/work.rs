@@ -28,7 +28,9 @@ impl Lowering<'_> {
             iterations = iterations * self.known(steps(dimension), &around, fixed);
             around.push(around_one(dimension));
         }
-        Some(iterations * self.work_of(body, &mut around, fixed)?)
+        let work = iterations * self.work_of(body, &mut around, fixed)?;
+        // Back ends have no code for what is beyond the limits of expressions.
+        (!work.is_too_large()).then_some(work)
     }
 
     fn work_of(&self, body: &[Statement], around: &mut Around, fixed: usize) -> Option<Expr> {

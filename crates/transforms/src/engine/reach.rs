@@ -17,11 +17,11 @@ type Place = (Vec<String>, String);
 /// The memories that code of a program reaches.
 #[derive(Debug, Default)]
 pub(super) struct Reach {
-    /// Containers that code accesses, by the map over ranks that it is in, and whether it writes. Reads of replicated containers
+    /// Containers that code accesses, by the label and ranges of the map over ranks that it is in, and whether it writes. Reads of replicated containers
     /// are left out: every rank may read them.
     accesses: BTreeSet<(Place, Option<String>, bool)>,
-    /// Maps over ranks with their ranges.
-    maps: BTreeMap<Place, String>,
+    /// Maps over ranks with their ranges, in the order of their texts: maps in several states may have one label.
+    maps: BTreeMap<Place, Vec<String>>,
     /// Containers that are cut or local, with shape and distribution as text.
     containers: BTreeMap<Place, String>,
     /// Copies from a container to itself, which refresh halos and replicas.
@@ -33,6 +33,7 @@ impl Reach {
     pub(super) fn of(program: &Sdfg) -> Option<Self> {
         let mut reach = Reach::default();
         reach.add(program, &[]);
+        reach.maps.values_mut().for_each(|ranges| ranges.sort());
         (!reach.maps.is_empty() || !reach.containers.is_empty()).then_some(reach)
     }
 
@@ -58,7 +59,8 @@ impl Reach {
         for (id, node) in state.nodes() {
             match &node.kind {
                 NodeKind::MapEntry(map) if is_over_ranks(id) => {
-                    self.maps.insert((calls.to_vec(), node.label.clone()), map.ranges.to_string());
+                    let place = (calls.to_vec(), node.label.clone());
+                    self.maps.entry(place).or_default().push(map.ranges.to_string());
                 }
                 NodeKind::Nested(nested) => {
                     let calls: Vec<String> = calls.iter().chain([&node.label]).cloned().collect();
@@ -77,7 +79,11 @@ impl Reach {
         for (_, edge) in state.edges().filter(|(id, _)| is_leaf(state, *id)) {
             let code = if state.node(edge.src).kind.is_code() { edge.src } else { edge.dst };
             let over_ranks = tree.enclosing(code).filter(|entry| is_over_ranks(*entry)).last();
-            let over_ranks = over_ranks.map(|entry| state.node(entry).label.clone());
+            let over_ranks = over_ranks.map(|entry| {
+                let node = state.node(entry);
+                let NodeKind::MapEntry(map) = &node.kind else { return node.label.clone() };
+                format!("{} [{}]", node.label, map.ranges)
+            });
             match &edge.memlet.flow {
                 Flow::Read(access) => self.access(sdfg, calls, (access.container, over_ranks, false)),
                 Flow::Write { to, .. } => self.access(sdfg, calls, (to.container, over_ranks, true)),
@@ -136,16 +142,52 @@ impl Reach {
 }
 
 /// The first entry that has another value, or none, in the second map.
-fn changed<'m>(
-    one: &'m BTreeMap<Place, String>,
-    other: &BTreeMap<Place, String>,
-) -> Option<(&'m Place, &'m String)> {
+fn changed<'m, T: PartialEq>(
+    one: &'m BTreeMap<Place, T>,
+    other: &BTreeMap<Place, T>,
+) -> Option<(&'m Place, &'m T)> {
     one.iter().find(|(place, value)| other.get(*place) != Some(*value))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Two states have maps over ranks of one label. Each keeps its ranges.
+    #[test]
+    fn maps_of_one_label_keep_their_ranges() {
+        let reach = |first: &str, second: &str| {
+            let state = |number: usize, ranges: &str| {
+                format!(
+                    "  state s{number} {{
+    access A
+    map m [{ranges}] schedule(mpi) {{
+      tasklet t (a) -> (b) {{ b = a + 1.0 }}
+      m.A -> t.a: A[i]
+      t.b -> m.A: A[i]
+    }}
+    access out = A
+    A -> m.A
+    m.A -> out
+  }}
+"
+                )
+            };
+            let text = format!(
+                "sdfg p {{\n  array A: f64[4] distribution(grid(4)[balanced(0)])\n{}  -> s1\n{}}}",
+                state(0, first),
+                state(1, second)
+            );
+            sdfg::text::parse("p.sdft", &text).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"))
+        };
+        let before = reach("i = 0:4, j = 0:2", "i = 0:4");
+        let kept = |after: &Sdfg| Reach::of(&before).expect("a map").is_kept_in(after);
+        assert_eq!(kept(&before), Ok(()));
+        for after in [reach("i = 0:4", "i = 0:4"), reach("i = 0:4, j = 0:2", "i = 0:4, j = 0:2")] {
+            let message = kept(&after).expect_err("a refusal").to_string();
+            assert!(message.contains("would divide others"), "{message}");
+        }
+    }
 
     /// A copy of a container to itself refreshes its halos: a rewrite must leave as many as there were.
     #[test]

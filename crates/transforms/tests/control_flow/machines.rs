@@ -1,7 +1,7 @@
 //! `RaiseLoops` and `LowerLoops`.
 
 use sdfg_transforms::Pipeline;
-use sdfg_transforms::rewrites::{LowerLoops, RaiseLoops};
+use sdfg_transforms::rewrites::{LoopPeeling, LowerLoops, RaiseLoops};
 
 use super::{applies, program, refuses};
 
@@ -54,4 +54,33 @@ fn an_inner_loop_is_lowered_alone() {
 fn nothing_is_raised_where_there_are_no_transitions_of_a_loop() {
     let message = refuses(&program("state s { }"), &RaiseLoops::default());
     assert!(message.contains("no transitions have the form"), "{message}");
+}
+
+/// A peeled iteration that the loop does not have reads behind the array. The lowered program is valid, too: the condition on the
+/// way to it never holds.
+#[test]
+fn a_loop_around_a_peeled_iteration_that_never_runs_is_lowered() {
+    let before = program(
+        "for l: i = 0:2 {
+  for k: j = 0:1 {
+    state s {
+      access A
+      access B
+      map m [e = N*j:N*j + N] {
+        tasklet t (x) -> (y) { y = x + i }
+        m.A -> t.x: A[e]
+        t.y -> m.B: B[e]
+      }
+      A -> m.A
+      m.B -> B
+    }
+  }
+}",
+    );
+    let mut pipeline = Pipeline::on(before.clone());
+    pipeline.apply(LoopPeeling { count: 2 }.at("k")).expect("a peeling");
+    let text = sdfg::text::print(pipeline.program());
+    assert!(text.contains("1 < 1") && text.contains("[e = N:2*N]"), "{text}");
+    pipeline.apply(LowerLoops::default().at("l")).expect("a lowering");
+    assert!(super::difference(&before, pipeline.program(), 5).is_none());
 }

@@ -125,6 +125,70 @@ fn stencils_only_refresh_halos() {
     }
 }
 
+/// A state that reads elements alone, and one that reads neighbours, before a map that writes what both read.
+const WITH_AND_WITHOUT_HALOS: &str = "sdfg halos {
+  symbol N: i64
+  array A: f64[N + 2]
+  array B: f64[N + 2]
+  array C: f64[N + 2]
+  for steps: t = 0:3 {
+    state s {
+      access A
+      access C
+      map k [i = 1:N + 1] {
+        tasklet t (a) -> (o) { o = 3 * a }
+        k.A -> t.a: A[i]
+        t.o -> k.C: C[i]
+      }
+      A -> k.A
+      k.C -> C
+    }
+    -> u
+    state u {
+      access A
+      access B
+      map m [i = 1:N + 1] {
+        tasklet t (w, e) -> (o) { o = w - e }
+        m.A -> t.w: A[i - 1]
+        m.A -> t.e: A[i + 1]
+        t.o -> m.B: B[i]
+      }
+      A -> m.A
+      m.B -> B
+    }
+    -> v
+    state v {
+      access A
+      access B
+      access C
+      map n [i = 1:N + 1] {
+        tasklet t (b, c) -> (o) { o = b + c }
+        n.B -> t.b: B[i]
+        n.C -> t.c: C[i]
+        t.o -> n.A: A[i]
+      }
+      B -> n.B
+      C -> n.C
+      n.A -> A
+    }
+  }
+}";
+
+/// Copies without halos go first. Once the array has halos, a map that reads it without refreshing them would keep the other map
+/// from writing it directly.
+#[test]
+fn halos_come_after_direct_accesses() {
+    let before = parsed(WITH_AND_WITHOUT_HALOS);
+    let mut pipeline = Pipeline::on(before.clone());
+    prepare(&mut pipeline);
+    let steps = data_parallel(pipeline.program(), 3);
+    assert_eq!(distribute_by(&mut pipeline, &steps, true).divided.len(), 3);
+    let found = sdfg::text::print(pipeline.program());
+    let wrong = difference(&before, pipeline.program());
+    assert!(wrong.is_none(), "{wrong:?}\n{found}");
+    assert!(!found.contains("transient") && found.matches("halo(").count() == 1, "{found}");
+}
+
 #[test]
 fn the_first_dimension_of_each_map_is_divided_without_a_strategy() {
     let mut pipeline = Pipeline::on(parsed(JACOBI));

@@ -1,11 +1,17 @@
-//! Facts that the conditions of branches imply about symbols in their arms.
+//! Facts that the conditions of branches imply about symbols in their arms, and those of transitions about symbols in the blocks
+//! behind them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use sdfg_language::dtype::ScalarType;
 use sdfg_language::symbolic::{Assumptions, Expr, Symbol};
 use sdfg_language::syntax::{BinaryOp, CompareOp, Expression, ExpressionKind, UnaryOp};
 
-use crate::analysis::symbols::UNDECLARED_SYMBOL;
-use crate::ir::{Branch, RegionId, Sdfg};
+use crate::analysis::dominators::DominatorTree;
+use crate::analysis::region_graph::{RegionGraph, tried_transitions};
+use crate::analysis::symbols::{UNDECLARED_SYMBOL, assigned_symbols_of};
+use crate::ir::{BlockId, Branch, RegionId, Sdfg};
 
 /// Expressions that are not negative when an arm of a branch begins: its own condition holds, and those before it do not.
 pub(super) fn conditions(sdfg: &Sdfg, branch: &Branch, region: RegionId) -> Vec<Expr> {
@@ -17,6 +23,59 @@ pub(super) fn conditions(sdfg: &Sdfg, branch: &Branch, region: RegionId) -> Vec<
             break;
         }
     }
+    found
+}
+
+/// For each block of a region that transitions lead to under conditions: expressions that are not negative when it runs, of symbols
+/// that keep their values in the region. A block that no way leads to has the fact -1 >= 0.
+pub(super) fn of_transitions(sdfg: &Sdfg, region: RegionId) -> BTreeMap<BlockId, Arc<[Expr]>> {
+    let graph = RegionGraph::of(sdfg, region);
+    let dominators = DominatorTree::dominators(&graph);
+    let changed: BTreeSet<Symbol> = assigned_symbols_of(sdfg, region).into_iter().collect();
+    let mut known: BTreeMap<BlockId, Arc<[Expr]>> = BTreeMap::new();
+    let mut waiting: Vec<(BlockId, Arc<[Expr]>)> =
+        graph.start().map(|start| (start, Arc::default())).into_iter().collect();
+    let mut below: BTreeMap<BlockId, Vec<BlockId>> = BTreeMap::new();
+    for block in graph.blocks() {
+        match dominators.immediate(block) {
+            Some(above) => below.entry(above).or_default().push(block),
+            None if !dominators.contains(block) => waiting.push((block, Arc::new([Expr::int(-1)]))),
+            None => {}
+        }
+    }
+    while let Some((block, facts)) = waiting.pop() {
+        for next in below.remove(&block).unwrap_or_default() {
+            // Behind several transitions, none of their conditions is certain.
+            let own = if graph.predecessors(next) == [block] {
+                on_entry(sdfg, block, next, &changed)
+            } else {
+                Vec::new()
+            };
+            let all =
+                if own.is_empty() { Arc::clone(&facts) } else { facts.iter().cloned().chain(own).collect() };
+            waiting.push((next, all));
+        }
+        if !facts.is_empty() {
+            known.insert(block, facts);
+        }
+    }
+    known
+}
+
+/// Expressions that are not negative if the transition from one block to another is taken: its condition holds, and those that are
+/// tried before do not.
+fn on_entry(sdfg: &Sdfg, from: BlockId, to: BlockId, changed: &BTreeSet<Symbol>) -> Vec<Expr> {
+    let tried = tried_transitions(sdfg, from);
+    let leads_there = |index: &usize| sdfg.transition(tried[*index]).dst == to;
+    let taken: Vec<usize> = (0..tried.len()).filter(leads_there).collect();
+    let &[taken] = taken.as_slice() else { return Vec::new() };
+    let mut found = Vec::new();
+    for (index, id) in tried[..=taken].iter().enumerate() {
+        if let Some(condition) = &sdfg.transition(*id).condition {
+            facts(sdfg, condition, index == taken, &mut found);
+        }
+    }
+    found.retain(|fact| !changed.iter().any(|symbol| fact.depends_on(symbol)));
     found
 }
 

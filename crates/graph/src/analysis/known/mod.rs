@@ -56,7 +56,11 @@ pub struct SymbolFacts {
     everywhere: Arc<Assumptions>,
     blocks: BTreeMap<StateId, BlockId>,
     regions: Mutex<BTreeMap<RegionId, Arc<Assumptions>>>,
+    transitions: Mutex<BTreeMap<RegionId, Arc<BlockFacts>>>,
 }
+
+/// Expressions that are not negative where a block runs, for the blocks of a region that have some.
+type BlockFacts = BTreeMap<BlockId, Arc<[Expr]>>;
 
 impl SymbolFacts {
     /// Looks at the sizes of all containers, and at what control flow assigns.
@@ -79,6 +83,7 @@ impl SymbolFacts {
             // Of several blocks with a state, which is wrong, the first one counts.
             blocks: sdfg.blocks().rev().filter_map(block).collect(),
             regions: Mutex::default(),
+            transitions: Mutex::default(),
         }
     }
 
@@ -121,6 +126,26 @@ impl SymbolFacts {
     /// compare integers that nothing changes within the branch.
     pub fn whenever(&self, sdfg: &Sdfg, block: BlockId) -> Assumptions {
         self.whenever_beside(sdfg, block, &BTreeSet::new())
+    }
+
+    /// As [`whenever`](SymbolFacts::whenever), and in addition the conditions of the transitions on each way to the block, as far as
+    /// they compare integers that nothing changes in the region of the transitions. If no way leads to the block, the facts
+    /// contradict each other.
+    pub fn where_reached(&self, sdfg: &Sdfg, block: BlockId) -> Assumptions {
+        let mut known = self.whenever(sdfg, block);
+        let outer = |block: &BlockId| holder(sdfg, sdfg.get_block(*block)?.region);
+        let around = std::iter::successors(Some(block), outer);
+        // A wrong graph may have a region that contains itself.
+        for block in around.take(sdfg.n_created_blocks() + 1) {
+            let Some(region) = sdfg.get_block(block).map(|block| block.region) else { break };
+            let mut found = self.transitions.lock().unwrap_or_else(PoisonError::into_inner);
+            let of_region =
+                found.entry(region).or_insert_with(|| Arc::new(conditions::of_transitions(sdfg, region)));
+            for fact in of_region.get(&block).iter().flat_map(|facts| facts.iter()) {
+                known.assume_nonnegative(fact.clone());
+            }
+        }
+        known
     }
 
     /// Facts in a scope of a state (`None`: outside all scopes) whenever it runs: in addition, the ranges of
@@ -242,6 +267,57 @@ mod tests {
         assert!(holds(&program, "t", "N - 3") && holds(&program, "t", "3 - N"));
         assert!(holds(&program, "u", "4 - N") && !holds(&program, "u", "N - 3"));
         assert!(holds(&program, "v", "N - 5") && !holds(&program, "v", "N - 6"));
+    }
+
+    #[test]
+    fn conditions_of_transitions_hold_behind_them() {
+        let program = text::parse(
+            "p.sdft",
+            "sdfg p {
+  symbol N: i64
+  symbol K: i64
+  array A: f64[4]
+
+  state first {}
+  -> second if N > 10
+  -> third if N > 5 with (K = 3)
+  -> last
+  state second {}
+  -> inner
+  for inner: j = 0:4 {
+    state body {}
+  }
+  -> joined if K > 1
+  -> last
+  state third {}
+  -> joined
+  state joined {}
+  -> again if N < 100
+  -> last
+  state again {}
+  -> joined if A[0] > 0
+  -> last
+  state last {}
+  -> end
+  state unreached {}
+}",
+        )
+        .unwrap();
+        let known = SymbolFacts::of(&program);
+        let at = |label: &str| known.where_reached(&program, program.find_block(label).unwrap());
+        let holds = |label: &str, text: &str| Expr::int(0).le(&text.parse().unwrap(), &at(label)).is_proved();
+        assert!(holds("second", "N - 11") && holds("body", "N - 11") && !holds("first", "N"));
+        assert!(holds("third", "N - 6") && holds("third", "10 - N") && !holds("third", "9 - N"));
+        // Two ways lead to it, and `K` has other values on one of them.
+        assert!(!holds("joined", "N") && !holds("joined", "K - 2"));
+        assert!(holds("again", "99 - N") && !holds("again", "98 - N"));
+        assert!(!holds("last", "5 - N"));
+        assert!(
+            at("unreached").facts().iter().any(|fact| fact.is_nonnegative(&Assumptions::new()).is_refuted())
+        );
+        // They are no facts of a place: edits may change transitions.
+        let second = program.find_block("second").unwrap();
+        assert!(!Expr::int(11).le(&Expr::sym("N"), &known.whenever(&program, second)).is_proved());
     }
 
     /// All states together cost what the program is long: what is known in a region is made once.
