@@ -92,6 +92,7 @@ pub fn variants() -> Vec<Box<dyn Transformation>> {
         Box::new(ExpandLibrary::by("tree")),
         Box::new(MapSchedule::new("sequential")),
         Box::new(MapSchedule::new("cpu_multicore")),
+        Box::new(MapSchedule::new("gpu_block")),
     ]);
     all
 }

@@ -95,7 +95,15 @@ pub fn through_cuda(plan: &Plan) -> Result<Library, String> {
         "-ffp-contract=off",
         "-fno-strict-aliasing",
     ]);
-    command.args(["-Wall", "-Wextra", "-Wno-unknown-pragmas", "-Werror", "-x", "c++"]);
+    command.args([
+        "-Wall",
+        "-Wextra",
+        "-Wno-unknown-pragmas",
+        "-Wno-tautological-compare",
+        "-Werror",
+        "-x",
+        "c++",
+    ]);
     command.arg(&source).arg("-isystem").arg(&stand_in).arg("-o").arg(&library);
     let output = command.output().map_err(|error| format!("g++: {error}"))?;
     if !output.status.success() {

@@ -1,19 +1,25 @@
 //! Random programs on a device: their maps become kernels, whose CUDA source runs on threads of this processor.
 
+use sdfg::edit::{EditError, Editor};
 use sdfg::interpret::Arguments;
+use sdfg::ir::{BlockShape, NodeKind, Schedule, ScheduleKind, Sdfg, Storage};
+use sdfg::symbolic::Expr;
 use sdfg::validate::validate;
 use sdfg_codegen::lower::{LowerError, LowerOptions, Target, lower};
 use sdfg_codegen::plan::Plan;
-use sdfg_transforms::rewrites::GpuTransform;
-use sdfg_transforms::{Soundness, Transformation, fixed_point};
+use sdfg_transforms::rewrites::{GpuTransform, LocalStorage, MapExpansion, MapTiling, Size, StripMining};
+use sdfg_transforms::{Pipeline, Soundness, TransformError, Transformation, fixed_point, places};
 
 use super::check::{Failure, difference, expanded};
 use super::rewrites::on_program;
+use super::rng::Rng;
 use crate::applications::{Applications, refused_for_a_reason};
 use crate::trusted;
 
 /// Moves every map of the program of a seed that `GPUTransform` takes to a device, and compares the results of its CUDA
-/// source with those of the interpreter. The counts are of the kernels that ran, and of programs that a device cannot run.
+/// source with those of the interpreter. Before that, half of the programs are tiled at random. Then some maps in kernels become
+/// maps for the threads of a block, and some transients memory of a block. The counts are of the kernels that ran, of such maps
+/// and transients, and of programs that a device cannot run.
 ///
 /// # Errors
 /// [`Failure`] if the program gives other results, or does not compile or run.
@@ -35,16 +41,17 @@ pub fn check_on_device_by(
     seed: u64,
     run: &dyn Fn(&Plan, &Arguments, &Arguments) -> Result<Arguments, String>,
 ) -> Result<Applications, Box<Failure>> {
-    on_program(seed, |case, _| {
+    on_program(seed, |case, rng| {
         let mut counts = Applications::new();
         let transformation: Box<dyn Transformation> = Box::new(GpuTransform::default());
-        let mut program = case.program.clone();
+        let (mut program, soundness) = prepared(&case.program, rng)?;
         let applied = fixed_point(&mut program, &[transformation], None);
         let kernels: usize = applied.iter().map(|tally| tally.applications).sum();
         if kernels == 0 {
             return Ok(counts);
         }
-        case.compare(&program, Soundness::Always)?;
+        counts.entry("gpu_block").or_default().applied += scheduled(&mut program, rng)?;
+        case.compare(&program, soundness)?;
         let text = || sdfg::text::print(&program);
         let program = validate(program.clone()).map_err(|rejected| rejected.to_string())?;
         let options = LowerOptions { serial_components: true, threshold: 0, ..LowerOptions::default() };
@@ -65,4 +72,87 @@ pub fn check_on_device_by(
         outcomes.applied += kernels as u64;
         Ok(counts)
     })
+}
+
+/// A program after a few random steps that give kernels maps and transients inside, for half of the programs.
+fn prepared(program: &Sdfg, rng: &mut Rng) -> Result<(Sdfg, Soundness), String> {
+    let tiles = |sizes: &[i64]| MapTiling::new(sizes.iter().map(|size| Size::from(*size)));
+    let steps: [Box<dyn Transformation>; 7] = [
+        Box::new(tiles(&[2])),
+        Box::new(tiles(&[3, 4])),
+        Box::new(tiles(&[0, 3])),
+        Box::new(StripMining { dimension: 0, size: Size::from(2) }),
+        Box::new(MapExpansion::default()),
+        Box::new(LocalStorage::default()),
+        Box::new(LocalStorage::of_output("")),
+    ];
+    let mut pipeline = Pipeline::on(program.clone());
+    let mut soundness = Soundness::Always;
+    let length = if rng.chance(50) { 0 } else { 8 };
+    for _ in 0..length {
+        let step = steps[rng.below(steps.len())].as_ref();
+        let all = places(pipeline.program(), step);
+        if all.is_empty() {
+            continue;
+        }
+        match pipeline.apply_at(step, &all[rng.below(all.len())]) {
+            Ok(_) => soundness = soundness.max(step.metadata().soundness),
+            Err(TransformError::Refused { .. }) => {}
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+    Ok((pipeline.program().clone(), soundness))
+}
+
+/// Gives random maps in kernels the schedule `gpu_block`, random transients of kernels the storage `gpu_shared`, and random
+/// kernels an extent of their blocks. Returns the number of these maps and transients.
+fn scheduled(program: &mut Sdfg, rng: &mut Rng) -> Result<u64, String> {
+    let mut editor = Editor::new(program);
+    let count = schedule(&mut editor, rng).map_err(|error| error.to_string())?;
+    editor.commit().map_err(|error| error.to_string())?;
+    Ok(count)
+}
+
+fn schedule(editor: &mut Editor<'_>, rng: &mut Rng) -> Result<u64, EditError> {
+    let mut count = 0;
+    let states: Vec<_> = editor.sdfg().states().map(|(id, _)| id).collect();
+    for state in states {
+        let tree = sdfg::analysis::ScopeTree::of(editor.state(state)?);
+        let nodes: Vec<_> = editor.state(state)?.nodes().map(|(id, node)| (id, node.kind.clone())).collect();
+        for (id, kind) in nodes {
+            let NodeKind::MapEntry(mut map) = kind else { continue };
+            let extents = |rng: &mut Rng, rank: usize| -> Vec<Expr> {
+                (0..rank).map(|_| Expr::int(1 + rng.below(4) as i64)).collect()
+            };
+            let is_inside = tree.enclosing(id).next().is_some();
+            if map.schedule.kind() == ScheduleKind::Sequential && is_inside && rng.chance(60) {
+                let extents = if rng.chance(30) { extents(rng, map.params.len()) } else { Vec::new() };
+                map.schedule = Schedule::GpuBlock(BlockShape { extents });
+                count += 1;
+            } else if map.schedule.kind() == ScheduleKind::GpuGrid && rng.chance(30) {
+                // More threads than a map inside asks for.
+                let extents = extents(rng, 1).into_iter().map(|extent| extent * Expr::int(64)).collect();
+                map.schedule = Schedule::GpuGrid(BlockShape { extents });
+            } else {
+                continue;
+            }
+            editor.replace_node(state, id, NodeKind::MapEntry(map))?;
+        }
+    }
+    let owned = sdfg::analysis::owning_scopes(editor.sdfg());
+    for (id, (state, scope)) in owned {
+        let state = editor.state(state)?;
+        let tree = sdfg::analysis::ScopeTree::of(state);
+        let is_kernel = |node: sdfg::ir::NodeId| matches!(&state.node(node).kind, NodeKind::MapEntry(map) if map.schedule.kind() == ScheduleKind::GpuGrid);
+        if !is_kernel(scope) && !tree.enclosing(scope).any(is_kernel) {
+            continue;
+        }
+        let container = editor.sdfg().container(id);
+        let is_memory = container.transient && !container.is_alias() && !container.is_stream();
+        if is_memory && container.storage == Storage::Default && rng.chance(40) {
+            editor.change_container(id, |container| container.storage = Storage::GpuShared)?;
+            count += 1;
+        }
+    }
+    Ok(count)
 }

@@ -127,7 +127,8 @@ fn counted(statement: &Statement) -> Vec<Symbol> {
     counted
 }
 
-/// The buffers of which every thread or task of a statement has its own.
+/// The buffers of which every thread or task of a statement has its own, and those that threads have in statements inside
+/// of the same function.
 fn owned(statement: &Statement) -> BTreeSet<BufferId> {
     let mut owned = BTreeSet::new();
     statement.parts(&mut |part| {
@@ -135,5 +136,8 @@ fn owned(statement: &Statement) -> BTreeSet<BufferId> {
             owned.insert(buffer);
         }
     });
+    for inner in statement.bodies().into_iter().flatten().filter(|inner| inner.captures().is_none()) {
+        owned.extend(self::owned(inner));
+    }
     owned
 }

@@ -358,7 +358,12 @@ impl<'g> Lowering<'g> {
     }
 
     /// `(c, r)` of a range that begins at `c * variable + r` and is no longer than `|c|`.
-    fn stride_of(&self, range: &Range, open: &OpenLoop, shared: &[&OpenLoop]) -> Option<(i64, Expr)> {
+    pub(super) fn stride_of(
+        &self,
+        range: &Range,
+        open: &OpenLoop,
+        shared: &[&OpenLoop],
+    ) -> Option<(i64, Expr)> {
         let (coefficient, rest) = range.begin.linear_in(&open.variable)?;
         let coefficient = coefficient.as_int().filter(|c| *c != 0)?;
         if shared.iter().any(|other| rest.depends_on(&other.variable)) {

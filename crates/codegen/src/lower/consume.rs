@@ -46,7 +46,7 @@ impl<'g> Lowering<'g> {
         } else {
             let by_one = sets_outer_references(frame, graph, entry) || graph.calls_back_inside(entry);
             match self.carrier(frame, &consume.schedule, by_one, label)? {
-                Carrier::Kernel => {
+                Carrier::Kernel | Carrier::Block => {
                     let what = format!("the consume scope `{label}` on a device");
                     return Err(LowerError::Unsupported { what, path: frame.at(label) });
                 }
@@ -58,7 +58,7 @@ impl<'g> Lowering<'g> {
         let timer = self.timer(TimerKind::Consume, &frame.at(label));
         let part = match carrier {
             Carrier::Threads => self.timer(TimerKind::Part, &frame.at(label)),
-            Carrier::Kernel | Carrier::Tasks | Carrier::OneThread { .. } => None,
+            Carrier::Kernel | Carrier::Block | Carrier::Tasks | Carrier::OneThread { .. } => None,
         };
         let mut statements = vec![Statement::Comment(format!("consume {label}"))];
         let mut hidden = self.bind_connectors(frame, graph, entry, &mut statements)?;
@@ -77,7 +77,9 @@ impl<'g> Lowering<'g> {
         let sharing = self.share_references(frame, &set);
         match carrier {
             Carrier::Tasks => self.open_tasks(&dimension),
-            Carrier::Kernel | Carrier::Threads => self.open_loop(&dimension, first_variable, true),
+            Carrier::Kernel | Carrier::Block | Carrier::Threads => {
+                self.open_loop(&dimension, first_variable, true)
+            }
             Carrier::OneThread { .. } => self.open_loop(&dimension, first_variable, false),
         }
         let place = (queue, scope);
@@ -92,7 +94,7 @@ impl<'g> Lowering<'g> {
                 }
                 self.enclosed(&dimension, before, Statement::Loop(repeated), after)
             }
-            Carrier::Kernel | Carrier::Threads => {
+            Carrier::Kernel | Carrier::Block | Carrier::Threads => {
                 let closed = self.close_shared(1, &mut body, true);
                 let of_schedule = consume.schedule.team().cloned().unwrap_or_default();
                 let translate = |expr: &Option<Expr>| expr.as_ref().map(|expr| frame.translate(expr));

@@ -101,7 +101,9 @@ impl<'g> Lowering<'g> {
         let body = vec![Statement::Copy(Copy { label, from, to, dimensions: Vec::new(), write })];
         let dimension =
             LoopDimension { variable: position, begin: Expr::zero(), end: volume, step: Expr::one() };
-        vec![Statement::Loop(Loop::sequential(dimension, body))]
+        // The threads of a block may share it.
+        let independent = self.is_by_blocks();
+        vec![Statement::Loop(Loop { independent, ..Loop::sequential(dimension, body) })]
     }
 }
 

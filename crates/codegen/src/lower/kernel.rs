@@ -1,9 +1,10 @@
 //! Kernels: maps of schedule `gpu_grid`, each of which becomes one loop of level grid.
 //!
-//! All dimensions whose ranges need no parameter of the map are shared by the threads of the device; each thread runs the
-//! others in sequence. Writes with conflict resolution become atomic unless no two iterations write the same element.
+//! All dimensions whose ranges need no parameter of the map are shared by the threads of the device, or by blocks that run
+//! iterations together ([`block`](super::block)); the others run in sequence inside. Writes with conflict resolution become atomic unless no two iterations write the same element.
 
 use sdfg::ir::Storage;
+use sdfg::symbolic::Expr;
 
 use super::Lowering;
 use super::call_frame::CallFrame;
@@ -11,8 +12,7 @@ use super::error::LowerError;
 use super::scope::{Nest, has_own_range};
 use super::uses::Uses;
 use crate::plan::{
-    Allocation, BufferId, Captures, Kernel, Level, Loop, Realisation, Resolved, Statement, any_statement,
-    touches,
+    Allocation, Captures, Kernel, Level, Loop, Realisation, Resolved, Statement, any_statement, touches,
 };
 
 impl<'g> Lowering<'g> {
@@ -25,6 +25,8 @@ impl<'g> Lowering<'g> {
         let map = nest.map;
         let (outer, inner): (Vec<usize>, Vec<usize>) =
             (0..map.params.len()).partition(|d| has_own_range(map, *d));
+        let blocks = self.blocks_of(frame, nest)?;
+        let outside = std::mem::replace(&mut self.blocks, blocks);
         let first_variable = self.plan.variables.len();
         let mut dimensions = Vec::with_capacity(outer.len());
         let mut hidden = Vec::with_capacity(outer.len());
@@ -43,13 +45,30 @@ impl<'g> Lowering<'g> {
         for (d, old) in hidden.into_iter().rev() {
             frame.unbind(&map.params[d], old);
         }
-        self.fits_device(&mut body, &closed.locals, nest)
-            .map_err(|what| LowerError::Unsupported { what, path: frame.at(&nest.node.label) })?;
-        let block = map.schedule.block().map(|block| block.extents.as_slice()).unwrap_or_default();
+        let unsupported = |what| LowerError::Unsupported { what, path: frame.at(&nest.node.label) };
+        self.fits_device(&mut body, nest).map_err(unsupported)?;
+        let blocks = std::mem::replace(&mut self.blocks, outside);
+        let mut together = None;
+        let mut block: Vec<Expr> = Vec::new();
+        match blocks {
+            Some(blocks) => {
+                self.fits_block(&closed.locals, nest).map_err(unsupported)?;
+                together = Some(blocks.threads(&self.target.block));
+                body = self.together(body, blocks, &closed.locals).map_err(unsupported)?;
+            }
+            // The graph lists the innermost dimension first, as CUDA does.
+            None => block.extend(
+                map.schedule
+                    .block()
+                    .into_iter()
+                    .flat_map(|block| block.extents.iter().rev())
+                    .map(|extent| frame.translate(extent)),
+            ),
+        }
         let kernel = Kernel {
             label: nest.node.label.clone(),
-            // The graph lists the innermost dimension first, as CUDA does.
-            block: block.iter().rev().map(|extent| frame.translate(extent)).collect(),
+            block,
+            together,
             locals: closed.locals,
             captures: Captures::default(),
         };
@@ -58,12 +77,7 @@ impl<'g> Lowering<'g> {
     }
 
     /// Whether a thread of a device can run these statements; the construct that it cannot run, as a noun phrase.
-    fn fits_device(
-        &self,
-        body: &mut [Statement],
-        locals: &[BufferId],
-        nest: &Nest<'_, '_>,
-    ) -> Result<(), String> {
+    fn fits_device(&self, body: &mut [Statement], nest: &Nest<'_, '_>) -> Result<(), String> {
         let kernel = format!("in the kernel `{}`", nest.node.label);
         if any_statement(body, &|statement| matches!(statement, Statement::External(_))) {
             return Err(format!("external code {kernel}"));
@@ -74,10 +88,11 @@ impl<'g> Lowering<'g> {
             match &described.allocation {
                 Allocation::Constant(_) => {}
                 Allocation::Queues { .. } => return Err(format!("a stream {kernel}")),
-                Allocation::Stack if locals.contains(buffer) => {}
+                Allocation::Stack if buffer.index() >= nest.n_buffers => {}
                 Allocation::Thread | Allocation::Dynamic if buffer.index() >= nest.n_buffers => {
-                    let most = self.target.stack.transient;
-                    return Err(format!("`{name}` with more than {most} bytes in each thread {kernel}"));
+                    let (most, whose) =
+                        (self.most_on_stack(), if self.is_by_blocks() { "block" } else { "thread" });
+                    return Err(format!("`{name}` with more than {most} bytes in each {whose} {kernel}"));
                 }
                 Allocation::Reference(_) => return Err(format!("the reference `{name}` {kernel}")),
                 Allocation::Argument(_)

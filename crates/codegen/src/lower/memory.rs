@@ -278,6 +278,9 @@ impl<'g> Lowering<'g> {
         } else if container.lifetime == Lifetime::Persistent {
             self.of_caller(frame, container, &size)?;
             Allocation::Persistent
+        } else if container.storage == Storage::GpuShared && self.blocks.is_none() {
+            let what = format!("`{}` in storage `gpu_shared` outside of kernels", container.name);
+            return Err(LowerError::Unsupported { what, path: frame.path.to_string() });
         } else if self.is_of_device(container.storage) {
             Allocation::Dynamic
         } else {
@@ -305,7 +308,7 @@ impl<'g> Lowering<'g> {
             .as_int()
             .and_then(|n| u64::try_from(n).ok())
             .and_then(|n| n.checked_mul(element.size() as u64));
-        if bytes.is_some_and(|n| n <= self.target.stack.transient) {
+        if bytes.is_some_and(|n| n <= self.most_on_stack()) {
             return Allocation::Stack;
         }
         // Tasks of one thread are in the middle of their work side by side.

@@ -9,6 +9,8 @@ mod access;
 mod accumulator;
 mod alias;
 mod arena;
+mod barrier;
+mod block;
 mod blocking;
 mod buffer_view;
 mod call_frame;
@@ -65,10 +67,11 @@ pub use pages::PAGES;
 pub use profile::{Instrumentation, ProfileLevel};
 #[cfg(feature = "llvm")]
 pub(crate) use target::BASELINE_VECTOR;
-pub use target::{Caches, StackLimits, Target, TeamLimits};
+pub use target::{BlockLimits, Caches, StackLimits, Target, TeamLimits};
 pub use vector::VectorRefusal;
 
 use access::Record;
+use block::Blocks;
 use call_frame::CallFrame;
 use capability::lacking;
 #[cfg(not(feature = "llvm"))]
@@ -147,6 +150,8 @@ struct Lowering<'g> {
     shared: Vec<SharedReference>,
     /// Number of consume scopes of the program: only these order accesses through streams.
     n_consume_scopes: usize,
+    /// The blocks of the kernel around the current place, if they run its iterations together.
+    blocks: Option<Blocks>,
     /// Loops around the current place, outermost first.
     loops: Vec<OpenLoop>,
     /// Variable and range of every loop so far, by number.
@@ -182,6 +187,7 @@ impl<'g> Lowering<'g> {
             n_tasks: 0,
             shared: Vec::new(),
             n_consume_scopes: communication::n_consume_scopes(sdfg),
+            blocks: None,
             loops: Vec::new(),
             loop_ranges: Vec::new(),
             assumptions: Assumptions::new(),

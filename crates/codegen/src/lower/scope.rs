@@ -20,6 +20,8 @@ pub(super) enum Carrier {
     Threads,
     /// The threads of a device.
     Kernel,
+    /// The threads of a block.
+    Block,
     /// Tasks that wait for each other.
     Tasks,
     OneThread {
@@ -29,8 +31,8 @@ pub(super) enum Carrier {
 
 /// A map that is being lowered.
 pub(super) struct Nest<'g, 't> {
-    graph: Graph<'g, 't>,
-    entry: NodeId,
+    pub(super) graph: Graph<'g, 't>,
+    pub(super) entry: NodeId,
     pub(super) node: &'g Node,
     pub(super) map: &'g Map,
     carrier: Carrier,
@@ -81,6 +83,7 @@ impl<'g> Lowering<'g> {
             Carrier::OneThread { .. } => self.nested_loops(frame, &nest, &order)?,
             Carrier::Threads => self.shared(frame, &nest)?,
             Carrier::Kernel => self.kernel(frame, &nest)?,
+            Carrier::Block => self.block_loop(frame, &nest)?,
         });
         while let Some((symbol, old)) = hidden.pop() {
             frame.unbind(&symbol, old);
@@ -133,6 +136,9 @@ impl<'g> Lowering<'g> {
             Schedule::Unrolled => Ok(Carrier::OneThread { unroll: true }),
             // A range without dimensions has one iteration.
             Schedule::GpuGrid(_) if !self.in_parallel() && !by_one => Ok(Carrier::Kernel),
+            Schedule::GpuBlock(_) if self.is_by_blocks() && !by_one => Ok(Carrier::Block),
+            // Each thread has an iteration of another map of the block.
+            Schedule::GpuBlock(_) if self.blocks.is_some() => Ok(Carrier::OneThread { unroll: false }),
             Schedule::GpuGrid(_)
             | Schedule::GpuBlock(_)
             | Schedule::FpgaDevice

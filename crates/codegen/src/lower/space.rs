@@ -23,8 +23,8 @@ pub(super) fn assign_spaces(plan: &mut Plan, target: &Target, storages: &[Storag
     for (buffer, storage) in plan.buffers.iter_mut().zip(storages) {
         buffer.space = space_of(buffer, target, *storage);
     }
-    for local in kernel_locals(&plan.body) {
-        plan.buffers[local.index()].space = Space::Register;
+    for (local, space) in kernel_locals(&plan.body) {
+        plan.buffers[local.index()].space = space;
     }
     for index in 0..plan.buffers.len() {
         let id = BufferId(index as u32);
@@ -36,12 +36,16 @@ pub(super) fn assign_spaces(plan: &mut Plan, target: &Target, storages: &[Storag
     }
 }
 
-/// Memory of the threads of kernels.
-fn kernel_locals(body: &[Statement]) -> Vec<BufferId> {
+/// Memory of the threads and blocks of kernels.
+fn kernel_locals(body: &[Statement]) -> Vec<(BufferId, Space)> {
     let mut locals = Vec::new();
     for statement in body {
         if let Statement::Loop(Loop { level: Level::Grid(kernel), .. }) = statement {
-            locals.extend(&kernel.locals);
+            let space = if kernel.together.is_some() { Space::BlockShared } else { Space::Register };
+            locals.extend(kernel.locals.iter().map(|local| (*local, space)));
+        }
+        if let Statement::Loop(Loop { level: Level::Block(threads), .. }) = statement {
+            locals.extend(threads.locals.iter().map(|local| (*local, Space::Register)));
         }
         statement.bodies().into_iter().for_each(|body| locals.extend(kernel_locals(body)));
     }

@@ -34,6 +34,8 @@ pub struct Target {
     pub stack: StackLimits,
     /// Distribution of work to threads.
     pub team: TeamLimits,
+    /// Blocks of a device, if it has them.
+    pub block: BlockLimits,
 }
 
 /// Memory near a thread, in bytes.
@@ -54,6 +56,19 @@ pub struct StackLimits {
     pub transient: u64,
     /// Largest buffer there of which each thread of a team has its own.
     pub of_thread: u64,
+}
+
+/// Blocks of threads of a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockLimits {
+    /// The most threads of a block.
+    pub threads: u32,
+    /// Threads of a block whose loops have more iterations than that.
+    pub usual_threads: u32,
+    /// Threads that execute an instruction together: blocks have a multiple of them.
+    pub together: u32,
+    /// The most bytes that the threads of a block share.
+    pub memory: u64,
 }
 
 /// Distribution of work to threads.
@@ -86,14 +101,16 @@ impl Target {
             // A page is small against any thread's stack.
             stack: StackLimits { transient: 4 << 10, of_thread: 16 << 10 },
             team: TeamLimits { private_copies: 8, jam: 4, chunks: 64, piece: 1 << 15, batch: 32 },
+            // Every CUDA device has these limits, without requests for more.
+            block: BlockLimits { threads: 1024, usual_threads: 256, together: 32, memory: 48 << 10 },
         }
     }
 
     /// A multicore CPU with one CUDA device, for which source is printed. Vectors are left to the compiler of the source.
     pub fn cuda() -> Self {
         let mut target = Target { name: "CUDA device", ..Target::cpu() };
-        target.levels.insert(LevelKind::Grid);
-        target.spaces.extend([Space::DeviceGlobal, Space::Register]);
+        target.levels.extend([LevelKind::Grid, LevelKind::Block]);
+        target.spaces.extend([Space::DeviceGlobal, Space::BlockShared, Space::Register]);
         target
     }
 

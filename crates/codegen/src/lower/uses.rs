@@ -75,6 +75,7 @@ impl Uses {
             | Part::Begins(_)
             | Part::Outlined(_)
             | Part::Runs { .. }
+            | Part::Synchronises
             | Part::Repeats
             | Part::Encloses
             | Part::Names { .. }

@@ -55,7 +55,8 @@ impl Lowering<'_> {
             | Statement::Point { .. }
             | Statement::Keep(_)
             | Statement::Recall(_)
-            | Statement::Check(_) => Some(Expr::zero()),
+            | Statement::Check(_)
+            | Statement::Barrier => Some(Expr::zero()),
             Statement::Undefine(buffer) => {
                 Some(self.known(self.plan.buffer(*buffer).size.clone(), around, fixed))
             }

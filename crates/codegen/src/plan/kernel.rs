@@ -1,4 +1,4 @@
-//! Kernels: loops whose iterations the threads of a device share.
+//! Kernels: loops whose iterations the threads of a device share, each alone or together with the others of its block.
 
 use std::fmt;
 
@@ -9,15 +9,18 @@ use super::capture::Captures;
 use super::parts::{Part, PartMut};
 use super::print::Printer;
 
-/// Attributes of a loop of level grid: one function on a device, whose threads take one iteration each, or several if a
-/// device has fewer threads than the loop has iterations.
+/// Attributes of a loop of level grid: one function on a device. Its iterations are distributed to threads, or to blocks whose
+/// threads run each iteration together. A thread or block runs several iterations if a device has fewer of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Kernel {
     /// Label of the scope, for the name of the function.
     pub label: String,
     /// Threads of a block in the innermost dimensions, innermost last; empty if the back end chooses.
     pub block: Vec<Expr>,
-    /// Memory of each thread, in registers or in memory that it alone reaches.
+    /// The number of threads of a block if they run each iteration together. All of them then run the statements of the body,
+    /// the same way; loops of level block distribute work to them.
+    pub together: Option<u32>,
+    /// Memory of each iteration: registers of its thread, or memory that the threads of its block share.
     pub locals: Vec<BufferId>,
     /// Values and addresses that the kernel is given.
     pub captures: Captures,
@@ -41,16 +44,52 @@ impl Kernel {
             let extents: Vec<String> = self.block.iter().map(Expr::to_string).collect();
             text.push_str(&format!(" blocks of {}", extents.join(", ")));
         }
+        if let Some(threads) = self.together {
+            text.push_str(&format!(" by {threads} threads together"));
+        }
         text
+    }
+
+    /// Memory of each iteration, one line each.
+    pub(super) fn print(&self, to: &mut Printer<'_, '_, '_>) -> fmt::Result {
+        to.captures(&self.captures)?;
+        locals(&self.locals, if self.together.is_some() { "shared" } else { "local" }, to)
+    }
+}
+
+/// Attributes of a loop of level block: the threads of a block share its iterations.
+///
+/// The threads are arranged along the dimensions of the loop. An iteration belongs to the thread whose position in each
+/// dimension is the number of the iteration modulo the number of threads there. Threads without a position have no iterations.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Threads {
+    /// Threads along each dimension, outermost first. Their product is at most the number of threads of the block.
+    pub extents: Vec<u32>,
+    /// Memory of each thread, in registers or in memory that it alone reaches.
+    pub locals: Vec<BufferId>,
+}
+
+impl Threads {
+    pub(super) fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
+        self.locals.iter().for_each(|local| visit(Part::Owns(*local)));
+    }
+
+    /// The first line of its loop.
+    pub(super) fn heading(&self, ranges: &str, independent: &str) -> String {
+        let extents: Vec<String> = self.extents.iter().map(u32::to_string).collect();
+        format!("block {ranges}{independent} by {}", extents.join(", "))
     }
 
     /// Memory of each thread, one line each.
     pub(super) fn print(&self, to: &mut Printer<'_, '_, '_>) -> fmt::Result {
-        to.captures(&self.captures)?;
-        for local in &self.locals {
-            let name = to.name(*local);
-            to.line(format_args!("local {name}"))?;
-        }
-        Ok(())
+        locals(&self.locals, "local", to)
     }
+}
+
+fn locals(buffers: &[BufferId], word: &str, to: &mut Printer<'_, '_, '_>) -> fmt::Result {
+    for buffer in buffers {
+        let name = to.name(*buffer);
+        to.line(format_args!("{word} {name}"))?;
+    }
+    Ok(())
 }

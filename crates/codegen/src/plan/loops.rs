@@ -6,7 +6,7 @@ use sdfg::subset::Range;
 use sdfg::symbolic::{Expr, Symbol};
 
 use super::compute::Scalar;
-use super::kernel::Kernel;
+use super::kernel::{Kernel, Threads};
 use super::parts::{Part, PartMut};
 use super::print::Printer;
 use super::statement::{JumpTarget, Statement};
@@ -53,7 +53,7 @@ pub enum Level {
     /// A kernel on a device.
     Grid(Box<Kernel>),
     /// Threads of one block.
-    Block(Extents),
+    Block(Threads),
     /// Threads of one block that execute an instruction together.
     Lane,
     /// Lanes of the vector registers of one thread.
@@ -72,13 +72,6 @@ pub enum Level {
     },
     /// Hardware of its own for each iteration.
     Replicated,
-}
-
-/// Number of units that a level launches.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Extents {
-    /// Units in each dimension of the loop, outermost first; with fewer units than iterations, a unit runs several.
-    pub extents: Vec<Expr>,
 }
 
 /// A level without its attributes, as targets list those that they have.
@@ -184,9 +177,9 @@ impl Loop {
                 visit(Part::Body(&self.body));
                 kernel.parts(visit);
             }
-            Level::Block(units) => {
-                units.extents.iter().for_each(|extent| visit(Part::Evaluates(extent)));
+            Level::Block(threads) => {
                 visit(Part::Body(&self.body));
+                threads.parts(visit);
             }
             Level::Sequential { selector } => {
                 selector.iter().for_each(|selector| visit(Part::Counts(&selector.variable)));
@@ -238,11 +231,10 @@ impl Loop {
                 kernel.print(to)?;
                 to.statements(&self.body)
             }),
-            Level::Block(units) => {
-                let extents: Vec<String> = units.extents.iter().map(Expr::to_string).collect();
-                let extents = extents.join(", ");
-                to.nested(format_args!("{word} {ranges} of {extents}{independent}"), &self.body)
-            }
+            Level::Block(threads) => to.braced(threads.heading(&ranges, independent), |to| {
+                threads.print(to)?;
+                to.statements(&self.body)
+            }),
             Level::Pipelined { interval } => {
                 to.nested(format_args!("{word} {ranges} every {interval}{independent}"), &self.body)
             }

@@ -41,6 +41,8 @@ pub enum Part<'a> {
         /// Whether it is a [team inside of another one](super::Team::nested).
         nested: bool,
     },
+    /// That the threads of a block wait for each other.
+    Synchronises,
     /// That the statements inside may run again, and a later one before an earlier one.
     Repeats,
     /// That no jump leaves the statements inside, and that everything else of it is evaluated outside of them.

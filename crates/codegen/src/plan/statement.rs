@@ -115,6 +115,9 @@ pub enum Statement {
     Pop(Pop),
     /// A processing element of a consume scope.
     Consume(Consume),
+    /// Each thread of a block waits here for the others, and then sees what they wrote. All threads reach it together: it is in
+    /// a kernel whose blocks run iterations [together](super::Kernel::together), outside of loops of level block.
+    Barrier,
     /// Tasks that run side by side on the thread that is here, each until it waits at a queue; goes on when all are done.
     Tasks(Tasks),
     /// Statements that come from an element of the program.
@@ -183,6 +186,7 @@ impl Statement {
             Statement::Push(push) => push.parts(visit),
             Statement::Pop(pop) => pop.parts(visit),
             Statement::Consume(consume) => consume.parts(visit),
+            Statement::Barrier => visit(Part::Synchronises),
             Statement::Tasks(tasks) => tasks.parts(visit),
         }
     }
@@ -201,7 +205,8 @@ impl Statement {
             | Statement::Keep(_)
             | Statement::Recall(_)
             | Statement::Check(_)
-            | Statement::Undefine(_) => {}
+            | Statement::Undefine(_)
+            | Statement::Barrier => {}
             Statement::Set { variable: _, value } => value.parts_mut(visit),
             Statement::Loop(repeated) => repeated.parts_mut(visit),
             Statement::While(repeated) => repeated.parts_mut(visit),
@@ -267,6 +272,7 @@ impl Statement {
             Statement::Push(push) => push.print(to),
             Statement::Pop(pop) => pop.print(to),
             Statement::Consume(consume) => consume.print(to),
+            Statement::Barrier => to.line(format_args!("barrier")),
             Statement::Tasks(tasks) => tasks.print(to),
             Statement::Located { location, body } => {
                 let location =

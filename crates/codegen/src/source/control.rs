@@ -101,6 +101,7 @@ impl Function<'_, '_> {
             Statement::Push(push) => self.push(push),
             Statement::Pop(pop) => self.pop(pop),
             Statement::Consume(consume) => self.consume(consume),
+            Statement::Barrier => self.barrier(),
             Statement::Tasks(tasks) => self.tasks(tasks),
         }
     }

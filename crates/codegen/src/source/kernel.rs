@@ -4,11 +4,11 @@
 //! division in maps of up to three dimensions. A thread strides through the grid: a kernel is right for every launch.
 
 use super::error::{Print, defect};
-use super::function::{Function, Returns};
+use super::function::{Base, Function, Returns};
 use super::loops::Dimension;
 use super::memory::product;
 use super::text::{Code, Precedence};
-use crate::plan::{Kernel, Loop};
+use crate::plan::{BufferId, Kernel, Loop, Space, Threads};
 use sdfg::dtype::ScalarType;
 use sdfg::symbolic::Expr;
 
@@ -33,7 +33,10 @@ impl<'w, 'p> Function<'w, 'p> {
         if inner.is_fallible || inner.uses_handle {
             return Err(defect("a thread of a kernel cannot end a run"));
         }
-        program.define(inner.finish(&format!("static __global__ void {name}({})", parameters.join(", "))));
+        let bounds =
+            kernel.together.map_or(String::new(), |threads| format!("__launch_bounds__({threads}) "));
+        let heading = format!("static __global__ void {bounds}{name}({})", parameters.join(", "));
+        program.define(inner.finish(&heading));
         self.block("", |f| f.launch_of(each, kernel, &name, &arguments))
     }
 
@@ -44,7 +47,9 @@ impl<'w, 'p> Function<'w, 'p> {
         let (mut blocks, mut threads) = (Vec::new(), Vec::new());
         for (axis, (_, most)) in AXES.iter().enumerate() {
             let asked = kernel.block.iter().rev().nth(axis);
+            // Threads of a block, and those of them that an iteration has for itself along the axis.
             let count = match asked {
+                _ if kernel.together.is_some() => "1".to_owned(),
                 Some(extent) if axis < lengths.len() => {
                     format!("(unsigned){}", self.index(extent)?.at_least(Precedence::Atom))
                 }
@@ -60,6 +65,9 @@ impl<'w, 'p> Function<'w, 'p> {
                 None => "1".to_owned(),
             });
             threads.push(count);
+        }
+        if let Some(together) = kernel.together {
+            threads = vec![together.to_string()];
         }
         let some: Vec<String> =
             lengths.iter().map(|length| format!("{} > 0", length.at_least(Precedence::Shift))).collect();
@@ -78,21 +86,44 @@ impl<'w, 'p> Function<'w, 'p> {
     /// The iterations of one thread.
     fn kernel_body(&mut self, each: &Loop, kernel: &Kernel) -> Print<()> {
         for buffer in kernel.locals.iter().chain(&kernel.captures.stack) {
-            self.stack_buffer(*buffer)?;
+            if self.program.plan.buffer(*buffer).space == Space::BlockShared {
+                self.shared_buffer(*buffer)?;
+            } else {
+                self.stack_buffer(*buffer)?;
+            }
         }
         self.declare_all(&each.body)?;
         let (space, _) = self.space(&each.dimensions)?;
         let lengths = along_axes(&space);
-        self.along(each, &space, &lengths, lengths.len())
+        self.along(each, kernel, &space, &lengths)
     }
 
-    /// The loops along the first `n` axes, the last of them outermost.
-    fn along(&mut self, each: &Loop, space: &[Dimension], lengths: &[Code], n: usize) -> Print<()> {
-        let Some(axis) = n.checked_sub(1) else { return self.statements(&each.body) };
+    /// Declares a buffer that the threads of a block share.
+    fn shared_buffer(&mut self, id: BufferId) -> Print<()> {
+        let buffer = self.program.plan.buffer(id);
+        let size = buffer.size.as_int().filter(|size| *size >= 0);
+        let size = size.ok_or_else(|| defect(format!("`{}` has no constant size", buffer.name)))?;
+        let (ty, name) = (self.element_type(id), self.program.names.buffer(id));
+        self.declare(name, format!("SDFG_ALIGNED(64) __shared__ {ty} {name}[{}];", size.max(1)));
+        self.bind(id, Base::Pointer);
+        Ok(())
+    }
+
+    /// The loops along so many axes, the last of them outermost.
+    fn along(&mut self, each: &Loop, kernel: &Kernel, space: &[Dimension], lengths: &[Code]) -> Print<()> {
+        let Some((length, lengths)) = lengths.split_last() else { return self.statements(&each.body) };
+        let axis = lengths.len();
         let (letter, number) = (AXES[axis].0, self.temporary());
+        let (first, step) = match kernel.together {
+            Some(_) => (format!("blockIdx.{letter}"), format!("gridDim.{letter}")),
+            None => (
+                format!("(int64_t)blockIdx.{letter} * blockDim.{letter} + threadIdx.{letter}"),
+                format!("(int64_t)gridDim.{letter} * blockDim.{letter}"),
+            ),
+        };
         self.lines.open(format!(
-            "for (int64_t {number} = (int64_t)blockIdx.{letter} * blockDim.{letter} + threadIdx.{letter}; {number} < {}; {number} += (int64_t)gridDim.{letter} * blockDim.{letter}) {{",
-            lengths[axis].at_least(Precedence::Shift)
+            "for (int64_t {number} = {first}; {number} < {}; {number} += {step}) {{",
+            length.at_least(Precedence::Shift)
         ));
         self.loop_body(&|f| {
             let number = Code::atom(number.clone());
@@ -103,8 +134,65 @@ impl<'w, 'p> Function<'w, 'p> {
             } else {
                 f.set_outer_counters(each, space, number)?;
             }
-            f.along(each, space, lengths, axis)
+            f.along(each, kernel, space, lengths)
         })
+    }
+
+    /// A loop that the threads of a block share.
+    pub(super) fn block_loop(&mut self, each: &Loop, threads: &Threads) -> Print<()> {
+        for local in &threads.locals {
+            self.stack_buffer(*local)?;
+        }
+        let used: u32 = threads.extents.iter().product();
+        self.block(format!("if (threadIdx.x < {used}u)"), |f| {
+            let (space, _) = f.space(&each.dimensions)?;
+            f.along_block((each, threads), &space, 0)
+        })
+    }
+
+    /// The loops of a thread of a block along the dimensions from `d` on.
+    fn along_block(&mut self, of: (&Loop, &Threads), space: &[Dimension], d: usize) -> Print<()> {
+        let (each, threads) = of;
+        let (Some(dimension), Some(&extent)) = (each.dimensions.get(d), threads.extents.get(d)) else {
+            return self.statements(&each.body);
+        };
+        let inner: u32 = threads.extents[d + 1..].iter().product();
+        let mut position = "threadIdx.x".to_owned();
+        if inner > 1 {
+            position.push_str(&format!(" / {inner}u"));
+        }
+        if d > 0 {
+            position.push_str(&format!(" % {extent}u"));
+        }
+        if extent == 1 {
+            position = "0".to_owned();
+        }
+        let number = self.temporary();
+        let count = dimension.count();
+        let length = space[d].extent.at_least(Precedence::Shift);
+        // A loop with a known number of iterations has no other one for any thread.
+        self.lines.open(if count == Some(i64::from(extent)) {
+            "{".to_owned()
+        } else {
+            format!("for (int64_t {number} = {position}; {number} < {length}; {number} += {extent}) {{")
+        });
+        if count == Some(i64::from(extent)) {
+            self.line(format!("const int64_t {number} = {position};"));
+        }
+        let body = |f: &mut Self| {
+            f.set_counter(dimension, &space[d].begin, &space[d].step, &Code::atom(number.clone()))?;
+            f.along_block(of, space, d + 1)
+        };
+        self.loop_body(&body)
+    }
+
+    /// Threads of a block wait for each other.
+    pub(super) fn barrier(&mut self) -> Print<()> {
+        if !self.is_of_device {
+            return Err(defect("a processor has no blocks of threads"));
+        }
+        self.line("__syncthreads();");
+        Ok(())
     }
 
     /// Sets the counters of all dimensions but the two innermost ones, which have one number together.

@@ -61,7 +61,8 @@ impl<'w, 'p> Function<'w, 'p> {
                 self.counted(dimension, &|f| f.statements(&each.body))
             }
             Level::Grid(kernel) => self.launch(each, kernel),
-            Level::Rank | Level::Block(_) | Level::Lane | Level::Pipelined { .. } | Level::Replicated => {
+            Level::Block(threads) => self.block_loop(each, threads),
+            Level::Rank | Level::Lane | Level::Pipelined { .. } | Level::Replicated => {
                 let level = each.level.kind().name();
                 Err(defect(format!("a processor has no level `{level}`")))
             }

@@ -1,24 +1,26 @@
 //! [`MapSchedule`].
 
 use sdfg::edit::{EditError, Editor};
-use sdfg::ir::{NodeKind, Schedule};
+use sdfg::ir::{NodeKind, Schedule, ScheduleKind};
 use serde::{Deserialize, Serialize};
 
 use super::{anchored, described, lanes, nested_maps};
 use crate::engine::{Evidence, Group, Match, Metadata, Parameter, Refusal, Site, Soundness, Transformation};
 use crate::pattern::{NodeClass, Pattern};
 
-/// Gives a map another schedule of the host.
+/// Gives a map another schedule of the host, or a map in a kernel to the threads of a block.
 ///
 /// # When it applies
 ///
-/// It applies to every map of the host; for `simd`, to maps that lanes can run (see `Vectorization`). Schedules of
-/// devices are set by transformations that move the data, too.
+/// It applies to every map of the host; for `simd`, to maps that lanes can run (see `Vectorization`). `gpu_block` is for maps
+/// in a kernel of a GPU that are in no other map for the threads of a block. Other schedules of devices are set by
+/// transformations that move the data, too.
 ///
 /// # Refusals
 ///
 /// - The map has this schedule already, or brings its contents to a device.
-/// - `schedule` is none of `default`, `sequential`, `unrolled`, `simd` and `cpu_multicore`.
+/// - `schedule` is none of `default`, `sequential`, `unrolled`, `simd`, `cpu_multicore` and `gpu_block`.
+/// - For `gpu_block`: the map is in no kernel of a GPU, or in another map of this schedule.
 /// - For `simd`: lanes cannot run the contents of the map.
 ///
 /// # Before
@@ -74,14 +76,14 @@ use crate::pattern::{NodeClass, Pattern};
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MapSchedule {
-    /// `default`, `sequential`, `unrolled`, `simd` or `cpu_multicore`.
+    /// `default`, `sequential`, `unrolled`, `simd`, `cpu_multicore` or `gpu_block`.
     pub schedule: String,
 }
 
 static METADATA: Metadata = Metadata {
     name: "MapSchedule",
     group: Group::Hardware,
-    summary: "Gives a map another schedule of the host.",
+    summary: "Gives a map another schedule of the host, or a map in a kernel to the threads of a block.",
     source: "paper, section 3.3",
     soundness: Soundness::ChangesRounding,
     is_strict: false,
@@ -90,7 +92,7 @@ static METADATA: Metadata = Metadata {
         name: "schedule",
         ty: "word",
         default: None,
-        summary: "`default`, `sequential`, `unrolled`, `simd` or `cpu_multicore`.",
+        summary: "`default`, `sequential`, `unrolled`, `simd`, `cpu_multicore` or `gpu_block`.",
     }],
 };
 
@@ -109,9 +111,10 @@ impl MapSchedule {
             "unrolled" => Ok(Schedule::Unrolled),
             "simd" => Ok(Schedule::Simd),
             "cpu_multicore" => Ok(Schedule::CpuMulticore(sdfg::ir::Team::default())),
+            "gpu_block" => Ok(Schedule::GpuBlock(sdfg::ir::BlockShape::default())),
             other => {
                 let reason = format!(
-                    "`{other}` is none of `default`, `sequential`, `unrolled`, `simd` and `cpu_multicore`"
+                    "`{other}` is none of `default`, `sequential`, `unrolled`, `simd`, `cpu_multicore` and `gpu_block`"
                 );
                 Err(Refusal::Parameter { parameter: "schedule", reason })
             }
@@ -132,6 +135,9 @@ impl Transformation for MapSchedule {
             return Err(Refusal::structure(site.label(0), "has this schedule already"));
         }
         nested_maps::on_host(site, map)?;
+        if schedule.kind() == ScheduleKind::GpuBlock {
+            in_kernel(site)?;
+        }
         if schedule == Schedule::Simd {
             lanes::run_on_lanes(site)?;
         }
@@ -147,4 +153,22 @@ impl Transformation for MapSchedule {
         }
         Ok(())
     }
+}
+
+/// A map for the threads of a block is in a kernel, and each of its iterations is of one thread.
+fn in_kernel(site: &Site<'_>) -> Result<(), Refusal> {
+    let (state, tree) = (site.state(), site.scopes());
+    let kind = |node| {
+        let NodeKind::MapEntry(map) = &state.node(node).kind else { return None };
+        Some(map.schedule.kind())
+    };
+    let around: Vec<_> = tree.enclosing(site.found.node(0)).filter_map(kind).collect();
+    let label = site.label(0);
+    if !around.contains(&ScheduleKind::GpuGrid) {
+        return Err(Refusal::structure(label, "is in no kernel of a GPU"));
+    }
+    if around.contains(&ScheduleKind::GpuBlock) {
+        return Err(Refusal::structure(label, "is in a map for the threads of a block"));
+    }
+    Ok(())
 }

@@ -157,6 +157,43 @@ fn kernels_keep_their_schedule() {
     assert!(refusal.contains("brings its contents to a device"), "{refusal}");
 }
 
+/// A map in a kernel is for the threads of a block, if no other map around it is.
+#[test]
+fn maps_in_kernels_are_for_threads_of_blocks() {
+    let blocks = MapSchedule::new("gpu_block");
+    let host = "sdfg p {
+  symbol N: i64
+  array A: f64[N, 4, 8]
+  state s {
+    access A
+    map m [i = 0:N] {
+      map n [j = 0:4] {
+        map o [k = 0:8] {
+          tasklet t () -> (y) { y = 1 }
+          t.y -> o.A: A[i, j, k]
+        }
+        o.A -> n.A
+      }
+      n.A -> m.A
+    }
+    m.A -> A
+  }
+}";
+    let refusal = refuses(host, &blocks);
+    assert!(refusal.contains("is in no kernel of a GPU"), "{refusal}");
+    let before = parsed(&applies(host, &GpuTransform::default()));
+    let mut program = before.clone();
+    let all = places(&program, &blocks);
+    assert_eq!(all.len(), 3);
+    let refusal = apply(&mut program, &blocks, &all[0]).map(|_| ()).expect_err("a kernel").to_string();
+    assert!(refusal.contains("brings its contents to a device"), "{refusal}");
+    apply(&mut program, &blocks, &all[1]).unwrap_or_else(|error| panic!("{error}"));
+    assert!(sdfg::text::print(&program).contains("map n [j = 0:4] schedule(gpu_block)"));
+    assert!(difference(&before, &program).is_none());
+    let refusal = apply(&mut program, &blocks, &all[2]).map(|_| ()).expect_err("a thread").to_string();
+    assert!(refusal.contains("is in a map for the threads of a block"), "{refusal}");
+}
+
 /// The editor refuses a kernel after copies of what it reads were made, since not all of the written elements are known. The
 /// edges that are put back stand in another order: a choice of the first container must not depend on it.
 #[test]

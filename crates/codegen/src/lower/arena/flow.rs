@@ -85,7 +85,8 @@ impl Flow {
             | Statement::Allocate(_)
             | Statement::Free(_)
             | Statement::Check(_)
-            | Statement::Undefine(_) => at,
+            | Statement::Undefine(_)
+            | Statement::Barrier => at,
             Statement::Begin(buffer) => {
                 let step = self.step_after(at);
                 self.steps[step].begins = Some(*buffer);

@@ -112,6 +112,7 @@ impl Lanes<'_> {
             | Statement::Push(_)
             | Statement::Pop(_)
             | Statement::Consume(_)
+            | Statement::Barrier
             | Statement::Tasks(_) => vec![statement.clone()],
         }
     }

@@ -102,6 +102,7 @@ impl<'g> Lowering<'g> {
             | Statement::Push(_)
             | Statement::Pop(_)
             | Statement::Consume(_)
+            | Statement::Barrier
             | Statement::Tasks(_) => Err(VectorRefusal::Statement),
         })
     }
@@ -280,6 +281,7 @@ fn sizes(body: &[Statement], visit: &mut dyn FnMut(BufferId)) {
             | Part::Frees(_)
             | Part::Outlined(_)
             | Part::Runs { .. }
+            | Part::Synchronises
             | Part::Repeats
             | Part::Encloses
             | Part::Names { .. }

@@ -52,6 +52,9 @@ pub enum PlanError {
         /// The level around it that excludes it; `None` where one that it needs is missing.
         outer: Option<LevelKind>,
     },
+    /// A barrier is in code that not all threads of a block run.
+    #[error("a barrier is outside of kernels, or in a loop of level `block`")]
+    Barrier,
     /// A loop has no dimension, or several at a level of one thread.
     #[error("a loop of level `{}` has {n} dimensions", level.name())]
     Dimensions {

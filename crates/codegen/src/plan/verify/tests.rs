@@ -9,9 +9,9 @@ use sdfg::symbolic::{Expr, Symbol};
 use super::PlanError;
 use crate::lower::capture;
 use crate::plan::{
-    Allocation, Buffer, BufferId, Captures, Copy, Extents, JumpTarget, Level, LevelKind, Location, Loop,
+    Allocation, Buffer, BufferId, Captures, Copy, JumpTarget, Level, LevelKind, Location, Loop,
     LoopDimension, Plan, PrivateAccumulator, QueueOwner, Realisation, Resolved, Slot, Space, Statement,
-    Strided, SymbolArgument, Team,
+    Strided, SymbolArgument, Team, Threads,
 };
 
 /// A plan whose buffer number `k` is called `bk`.
@@ -78,13 +78,15 @@ fn jumps_stay_in_their_loops() {
 
 #[test]
 fn levels_are_nested_as_in_the_machine() {
-    let units = Extents::default;
     let lane = |body| of_level(Level::Lane, body);
-    let block = |body| of_level(Level::Block(units()), body);
+    let block = |body| of_level(Level::Block(Threads::default()), body);
     let grid = |body| of_level(Level::Grid(Box::default()), body);
     let of = |statement| broken(&plan(vec![], vec![statement]));
     assert_eq!(of(grid(vec![block(vec![lane(vec![])])])), []);
     assert_eq!(of(team(vec![], vec![grid(vec![])])), []);
+    assert_eq!(of(grid(vec![Statement::Barrier])), []);
+    assert_eq!(of(grid(vec![block(vec![Statement::Barrier])])), [PlanError::Barrier]);
+    assert_eq!(of(Statement::Barrier), [PlanError::Barrier]);
     let missing = |inner| [PlanError::Nesting { inner, outer: None }];
     assert_eq!(of(block(vec![])), missing(LevelKind::Block));
     assert_eq!(of(grid(vec![lane(vec![])])), missing(LevelKind::Lane));

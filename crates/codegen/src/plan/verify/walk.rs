@@ -99,6 +99,7 @@ impl<'p> Found<'p> {
                 inner.levels.push(level);
             }
             Part::Repeats => inner.place.repeated.push(here),
+            Part::Synchronises => self.barrier(&inner.levels),
             Part::Encloses => inner.jumps.clear(),
             Part::Outlined(captures) => {
                 self.captures.insert(here, captures);
@@ -139,6 +140,7 @@ impl<'p> Found<'p> {
             Part::Body(_)
             | Part::Runs { .. }
             | Part::Repeats
+            | Part::Synchronises
             | Part::Encloses
             | Part::Outlined(_)
             | Part::Names { .. } => {}
@@ -221,6 +223,14 @@ impl<'p> Found<'p> {
         if !is_reached {
             let buffer = name.clone();
             self.errors.push(PlanError::Unreachable { buffer, space: *space, level });
+        }
+    }
+
+    /// A barrier is where all threads of a block come by.
+    fn barrier(&mut self, around: &[LevelKind]) {
+        let is_in = |level| around.contains(&level);
+        if !is_in(LevelKind::Grid) || is_in(LevelKind::Block) || is_in(LevelKind::Lane) {
+            self.errors.push(PlanError::Barrier);
         }
     }
 
