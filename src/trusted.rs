@@ -113,6 +113,18 @@ pub fn through_cuda(plan: &Plan) -> Result<Library, String> {
     unsafe { Library::open(&library, interface) }.map_err(|error| error.to_string())
 }
 
+/// Loads the code of a plan for [`Target::opencl`](sdfg_codegen::lower::Target::opencl) by way of OpenCL source: gcc compiles the
+/// host's part, and the driver of OpenCL the kernels, when the program runs first. A warning of gcc is an error.
+///
+/// # Errors
+/// The failed step: printing, compiling with the compiler's messages, or loading.
+pub fn through_opencl(plan: &Plan) -> Result<Library, String> {
+    let compiler = CCompiler::new("gcc", &["-O0", "-Wall", "-Wextra", "-Werror"]).with_opencl();
+    // SAFETY: see the head of this file.
+    unsafe { compiler.load(plan, &SourceOptions::default()) }
+        .map_err(|error| format!("by way of OpenCL: {error}"))
+}
+
 /// Runs a program on the arguments that the interpreter takes.
 ///
 /// # Errors

@@ -23,7 +23,7 @@ use std::sync::{Mutex, PoisonError};
 
 use sdfg::dtype::ScalarType;
 use sdfg_programs::random::{
-    Effort, Failure, Features, Outcome, Race, Variants, Verdict, check, check_faulty, check_loops,
+    Device, Effort, Failure, Features, Outcome, Race, Variants, Verdict, check, check_faulty, check_loops,
     check_race, check_random_loops, check_vectors, reduced, reduced_loops, suite,
 };
 use sdfg_programs::rewritten::Runs;
@@ -62,7 +62,11 @@ fn main() -> ExitCode {
                 Some("llvm") => Effort::Full,
                 Some("c") => Effort::ThroughC,
                 Some("cuda") => {
-                    rewrites = Some(Rewrites::OnDevice);
+                    rewrites = Some(Rewrites::OnDevice(Device::Cuda));
+                    effort
+                }
+                Some("opencl") => {
+                    rewrites = Some(Rewrites::OnDevice(Device::OpenCl));
                     effort
                 }
                 _ => return usage(),
@@ -110,7 +114,7 @@ fn main() -> ExitCode {
 
 fn usage() -> ExitCode {
     println!(
-        "usage: random [--target llvm|c|cuda] [--programs N] [--seed S] [--faulty N] [--loops N] [--every-match [NAME] [--applications N] | --simplify | --distribute | --chains LENGTH] [--on random|programs|polybench] [--interpret]"
+        "usage: random [--target llvm|c|cuda|opencl] [--programs N] [--seed S] [--faulty N] [--loops N] [--every-match [NAME] [--applications N] | --simplify | --distribute | --chains LENGTH] [--on random|programs|polybench] [--interpret]"
     );
     ExitCode::from(2)
 }

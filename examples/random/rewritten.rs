@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use sdfg_programs::applications::{Applications, variants};
 use sdfg_programs::random::{
-    Rng, check_chain, check_distributed, check_every_match, check_on_device, check_simplify,
+    Device, Rng, check_chain, check_distributed, check_every_match, check_on_device, check_simplify,
 };
 use sdfg_programs::rewritten::Runs;
 use sdfg_programs::subjects::{NoCase, Subjects};
@@ -28,8 +28,8 @@ pub(super) enum Rewrites {
     Simplify,
     /// Random chains of so many steps.
     Chains(usize),
-    /// Maps become kernels, in CUDA source.
-    OnDevice,
+    /// Maps become kernels, in CUDA or OpenCL source.
+    OnDevice(Device),
     /// Distribution over virtual ranks by random strategies.
     Distribute,
 }
@@ -57,7 +57,7 @@ impl Rewriting {
     pub(super) fn run(&self, seed: u64, programs: Option<u64>, rewrites: &Rewrites) -> ExitCode {
         let of_list = match (self.on, rewrites) {
             (Some(list), Rewrites::EveryMatch(_) | Rewrites::Simplify) => Some(list.count() as u64),
-            (Some(_), Rewrites::Chains(_) | Rewrites::OnDevice) | (None, _) => None,
+            (Some(_), Rewrites::Chains(_) | Rewrites::OnDevice(_)) | (None, _) => None,
             (Some(list), Rewrites::Distribute) => Some(list.count() as u64),
         };
         let default = if self.applications.is_some() { PROGRAMS_FOR_APPLICATIONS } else { PROGRAMS };
@@ -104,7 +104,7 @@ impl Rewriting {
             Rewrites::EveryMatch(None)
             | Rewrites::Simplify
             | Rewrites::Chains(_)
-            | Rewrites::OnDevice
+            | Rewrites::OnDevice(_)
             | Rewrites::Distribute => true,
         };
         let applied = |name: &str| totals.counts.get(name).map_or(0, |outcomes| outcomes.applied);
@@ -121,7 +121,7 @@ impl Rewriting {
                 Rewrites::EveryMatch(_) => check_every_match(seed, &is_wanted, runs),
                 Rewrites::Simplify => check_simplify(seed, runs),
                 Rewrites::Chains(length) => check_chain(seed, *length, runs),
-                Rewrites::OnDevice => check_on_device(seed),
+                Rewrites::OnDevice(device) => check_on_device(seed, *device),
                 Rewrites::Distribute => check_distributed(seed),
             };
             return outcome.map_err(|failure| NoCase::Failed(failure.to_string()));
@@ -133,7 +133,7 @@ impl Rewriting {
             Rewrites::Simplify => case.simplified(runs),
             Rewrites::Chains(length) => case.chain(*length, &mut Rng::new(seed ^ 0x5eed), runs),
             Rewrites::Distribute => case.distributed(&mut Rng::new(seed ^ 0x5eed)),
-            Rewrites::OnDevice => Err("only random programs run on a device here".to_owned()),
+            Rewrites::OnDevice(_) => Err("only random programs run on a device here".to_owned()),
         };
         outcome.map_err(|what| NoCase::Failed(format!("{}: {what}", list.program(number).0)))
     }

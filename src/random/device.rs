@@ -1,10 +1,11 @@
-//! Random programs on a device: their maps become kernels, whose CUDA source runs on threads of this processor.
+//! Random programs on a device: their maps become kernels, whose source runs on a device, or on threads of this processor.
 
 use sdfg::edit::{EditError, Editor};
 use sdfg::interpret::Arguments;
 use sdfg::ir::{BlockShape, NodeKind, Schedule, ScheduleKind, Sdfg, Storage};
 use sdfg::symbolic::Expr;
 use sdfg::validate::validate;
+use sdfg_codegen::load::Library;
 use sdfg_codegen::lower::{LowerError, LowerOptions, Target, lower};
 use sdfg_codegen::plan::Plan;
 use sdfg_transforms::rewrites::{GpuTransform, LocalStorage, MapExpansion, MapTiling, Size, StripMining};
@@ -16,29 +17,59 @@ use super::rng::Rng;
 use crate::applications::{Applications, refused_for_a_reason};
 use crate::trusted;
 
-/// Moves every map of the program of a seed that `GPUTransform` takes to a device, and compares the results of its CUDA
+/// A device that runs kernels, with the language of its source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Device {
+    /// CUDA source on threads of this processor.
+    Cuda,
+    /// OpenCL source on the device that `SDFG_DEVICE` names, or the first one.
+    OpenCl,
+}
+
+impl Device {
+    /// The target of its plans.
+    pub fn target(self) -> Target {
+        match self {
+            Device::Cuda => Target::cuda(),
+            Device::OpenCl => Target::opencl(),
+        }
+    }
+
+    /// Loads the code of a plan.
+    ///
+    /// # Errors
+    /// As [`trusted::through_cuda`] and [`trusted::through_opencl`].
+    pub fn load(self, plan: &Plan) -> Result<Library, String> {
+        match self {
+            Device::Cuda => trusted::through_cuda(plan),
+            Device::OpenCl => trusted::through_opencl(plan),
+        }
+    }
+}
+
+/// Moves every map of the program of a seed that `GPUTransform` takes to a device, and compares the results of its
 /// source with those of the interpreter. Before that, half of the programs are tiled at random. Then some maps in kernels become
 /// maps for the threads of a block, and some transients memory of a block. The counts are of the kernels that ran, of such maps
 /// and transients, and of programs that a device cannot run.
 ///
 /// # Errors
 /// [`Failure`] if the program gives other results, or does not compile or run.
-pub fn check_on_device(seed: u64) -> Result<Applications, Box<Failure>> {
-    check_on_device_by(seed, &|plan, arguments, _| {
+pub fn check_on_device(seed: u64, device: Device) -> Result<Applications, Box<Failure>> {
+    check_on_device_by(seed, &device.target(), &|plan, arguments, _| {
         let mut arguments = arguments.clone();
-        trusted::run(&trusted::through_cuda(plan)?, &mut arguments, None)
-            .map_err(|error| error.to_string())?;
+        trusted::run(&device.load(plan)?, &mut arguments, None).map_err(|error| error.to_string())?;
         Ok(arguments)
     })
 }
 
-/// As [`check_on_device`], with another way to run the plan: it is given the plan, the arguments, and the results of the
+/// As [`check_on_device`], with another target and way to run the plan: it is given the plan, the arguments, and the results of the
 /// interpreter, and returns results.
 ///
 /// # Errors
 /// As [`check_on_device`].
 pub fn check_on_device_by(
     seed: u64,
+    target: &Target,
     run: &dyn Fn(&Plan, &Arguments, &Arguments) -> Result<Arguments, String>,
 ) -> Result<Applications, Box<Failure>> {
     on_program(seed, |case, rng| {
@@ -56,7 +87,7 @@ pub fn check_on_device_by(
         let program = validate(program.clone()).map_err(|rejected| rejected.to_string())?;
         let options = LowerOptions { serial_components: true, threshold: 0, ..LowerOptions::default() };
         let outcomes = counts.entry("GPUTransform").or_default();
-        let plan = match lower(&expanded(&program)?, &Target::cuda(), &options) {
+        let plan = match lower(&expanded(&program)?, target, &options) {
             Ok(plan) => plan,
             Err(LowerError::Unsupported { what, .. }) => {
                 outcomes.note(Err(refused_for_a_reason("GPUTransform", &what)?));

@@ -85,9 +85,9 @@ pub(crate) fn install_missing(packages: &[&str], is_there: impl Fn() -> bool) ->
     install(packages)
 }
 
-/// Packages that only some tests need: compilers for C source, C, Fortran and CMake for calls, a debugger, a BLAS, and isl
-/// for the facts of transformations.
-const TEST_PACKAGES: [&str; 12] = [
+/// Packages that only some tests need: compilers for C source, C, Fortran and CMake for calls, a debugger, a BLAS, isl
+/// for the facts of transformations, and PoCL, which runs kernels of OpenCL on this processor.
+const TEST_PACKAGES: [&str; 14] = [
     "clang-19",
     "cmake",
     "g++",
@@ -98,8 +98,10 @@ const TEST_PACKAGES: [&str; 12] = [
     "libomp-19-dev",
     "libopenblas-dev",
     "libopenmpi-dev",
+    "ocl-icd-libopencl1",
     "openmpi-bin",
     "pkg-config",
+    "pocl-opencl-icd",
 ];
 
 /// Installs the packages that only some tests need, or prints them. Without a package its tests pass and report

@@ -12,7 +12,7 @@ use sdfg_codegen::llvm::{Sanitizer, assembly, llvm_ir};
 use sdfg_codegen::lower::LowerOptions;
 use sdfg_codegen::mpi::Mpi;
 use sdfg_codegen::package::{check_package, write_package};
-use sdfg_codegen::source::{SourceOptions, c_source, cuda_source};
+use sdfg_codegen::source::{SourceOptions, c_source, cuda_source, opencl_source};
 
 use crate::failure::Failure;
 use crate::mpi_library::{MPI_LIBRARY, write_mpi_library};
@@ -30,6 +30,7 @@ use crate::terminal::Terminal;
                         sdfg compile laplace.sdft --emit package --specialize N=4096 -o /opt/laplace\n  \
                         sdfg compile laplace.sdft --emit c -o laplace.c\n  \
                         sdfg compile gpu.sdft --emit cuda -o gpu.cu\n  \
+                        sdfg compile gpu.sdft --target opencl -o libgpu.so\n  \
                         sdfg compile laplace.sdft --emit asm -O2 --cpu x86-64-v3\n  \
                         sdfg compile laplace.sdft --emit plan --checked")]
 pub(crate) struct Compile {
@@ -80,6 +81,8 @@ enum Emit {
     C,
     /// CUDA source: kernels of the maps of schedule `gpu_grid`, and host code; its first lines name the flags of nvcc it needs.
     Cuda,
+    /// C source with kernels in OpenCL C of the maps of schedule `gpu_grid`; the driver of OpenCL compiles them when the program runs first.
+    Opencl,
     /// LLVM's intermediate representation; with -O0, as generated.
     LlvmIr,
     /// Assembly text.
@@ -108,6 +111,7 @@ impl Emit {
             Emit::Plan
             | Emit::C
             | Emit::Cuda
+            | Emit::Opencl
             | Emit::LlvmIr
             | Emit::Asm
             | Emit::Header
@@ -145,7 +149,12 @@ impl Compile {
         let debug = self.debug_folder()?;
         let lowering = LowerOptions { instrumentation, debug, apart, ..LowerOptions::default() };
         let source = self.source(terminal)?;
-        let target = if self.emit == Emit::Cuda { Machine::CudaDevice } else { Machine::Host };
+        let target = match self.emit {
+            Emit::Cuda => Machine::CudaDevice,
+            Emit::Opencl => Machine::OpenClDevice,
+            _ => self.native.machine(),
+        };
+        self.check_target(target)?;
         let mut lowered = self.native.lower_library(target, &source, &lowering, terminal)?;
         lowered.options.sanitizer = sanitizer;
         if lowered.is_for_ranks() && self.emit == Emit::Obj {
@@ -207,7 +216,26 @@ impl Compile {
 
     /// Whether the output has C source.
     fn emits_source(&self) -> bool {
-        matches!(self.emit, Emit::C | Emit::Cuda)
+        matches!(self.emit, Emit::C | Emit::Cuda | Emit::Opencl)
+    }
+
+    /// Refuses outputs that do not exist for a device.
+    fn check_target(&self, target: Machine) -> Result<(), Failure> {
+        let is_of_device = match self.emit {
+            Emit::Plan
+            | Emit::Cuda
+            | Emit::Opencl
+            | Emit::So
+            | Emit::Header
+            | Emit::Fortran
+            | Emit::Interface => true,
+            Emit::C | Emit::LlvmIr | Emit::Asm | Emit::Obj | Emit::A | Emit::Package => false,
+        };
+        if target == Machine::OpenClDevice && !is_of_device {
+            return Err(Failure::usage("--target opencl has no output of this kind")
+                .help("write a shared library with --emit so, or the source with --emit opencl"));
+        }
+        Ok(())
     }
 
     /// Writes the library of communication beside the library of a distributed program, which looks for it there.
@@ -252,6 +280,7 @@ impl Compile {
             Emit::Plan => destination.write(plan.to_string().as_bytes()),
             Emit::C => destination.write(source_of(lowered)?.as_bytes()),
             Emit::Cuda => destination.write(cuda_of(lowered)?.as_bytes()),
+            Emit::Opencl => destination.write(opencl_of(lowered)?.as_bytes()),
             Emit::LlvmIr => {
                 let text = llvm_ir(plan, options, lowered.optimises()).map_err(failed)?;
                 destination.write(text.as_bytes())
@@ -272,6 +301,10 @@ impl Compile {
             Emit::Obj => {
                 let object = self.native.compile(lowered)?;
                 destination.write(&relocatable(&object).map_err(|error| unlinked(&error))?)
+            }
+            Emit::So if lowered.machine == Machine::OpenClDevice => {
+                self.native.consent(lowered)?;
+                lowered.opencl_library(file)
             }
             Emit::So => {
                 self.native.consent(lowered)?;
@@ -297,6 +330,12 @@ impl Compile {
 fn cuda_of(Lowered { plan, options, .. }: &Lowered) -> Result<String, Failure> {
     let options = SourceOptions { floats: options.floats, threads: options.threads };
     cuda_source(plan, &options).map_err(Failure::program)
+}
+
+/// The OpenCL source of a program.
+fn opencl_of(Lowered { plan, options, .. }: &Lowered) -> Result<String, Failure> {
+    let options = SourceOptions { floats: options.floats, threads: options.threads };
+    opencl_source(plan, &options).map_err(Failure::program)
 }
 
 /// The C source of a program.

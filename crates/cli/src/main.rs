@@ -10,6 +10,7 @@ mod check;
 mod compile;
 mod crash;
 mod data;
+mod devices;
 mod explain;
 mod failure;
 mod info;
@@ -68,6 +69,7 @@ enum Command {
     Interpret(interpret::Interpret),
     Compile(compile::Compile),
     Run(run::Run),
+    Devices(devices::DevicesCommand),
     Cache(cache::CacheCommand),
     #[command(visible_alias = "reduce")]
     Minimize(minimize::MinimizeCommand),
@@ -105,6 +107,7 @@ fn main() -> ExitCode {
         Command::Interpret(command) => command.execute(terminal),
         Command::Compile(command) => command.execute(terminal),
         Command::Run(command) => command.execute(terminal),
+        Command::Devices(command) => command.execute(),
         Command::Cache(command) => command.execute(),
         Command::Minimize(command) => command.execute(terminal),
         Command::Strategy(command) => command.execute(terminal),

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
+use std::path::Path;
 
 use clap::{Args, ValueEnum};
 use sdfg::edit::Editor;
@@ -13,10 +14,12 @@ use sdfg_codegen::cache::Cache;
 use sdfg_codegen::interface::{Interface, InterfaceError};
 use sdfg_codegen::link::{LINKER_VARIABLE, LinkError};
 use sdfg_codegen::llvm::{CompileOptions, Cpu, Level as CpuLevel, LlvmError, OptLevel, compile};
+use sdfg_codegen::load::Library;
 use sdfg_codegen::lower::{LowerOptions, Target, lower};
 use sdfg_codegen::object::ObjectCode;
 use sdfg_codegen::plan::Plan;
 use sdfg_codegen::ranks::{RankLibrary, is_distributed, localise};
+use sdfg_codegen::source::{BuildError, CCompiler, SourceOptions};
 
 use crate::blas::BlasOption;
 use crate::crash::Running;
@@ -72,6 +75,10 @@ pub(crate) struct NativeOptions {
     /// about such code, which may make it slower.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     may_overlap: Vec<String>,
+    /// The machine that runs the program. A device of OpenCL runs maps of schedule `gpu_grid` as kernels; the variable SDFG_DEVICE
+    /// selects it (see `sdfg devices`). The C compiler `cc` then compiles the rest.
+    #[arg(long, value_enum, default_value = "host", value_name = "MACHINE")]
+    target: TargetMachine,
     /// Do not use the cache (see `sdfg cache`).
     #[arg(long)]
     no_cache: bool,
@@ -82,6 +89,15 @@ pub(crate) struct NativeOptions {
     retarget: RetargetOption,
     #[command(flatten)]
     blas: BlasOption,
+}
+
+/// The machine of `--target`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum TargetMachine {
+    /// The processor.
+    Host,
+    /// The processor with a device of OpenCL.
+    Opencl,
 }
 
 /// A number that is not zero.
@@ -120,12 +136,15 @@ pub(crate) enum Machine {
     Host,
     /// A processor with a CUDA device.
     CudaDevice,
+    /// A processor with a device of OpenCL.
+    OpenClDevice,
 }
 
 /// A lowered program and how it is compiled.
 pub(crate) struct Lowered {
     pub(crate) plan: Plan,
     pub(crate) options: CompileOptions,
+    pub(crate) machine: Machine,
     /// Whether the program has sources or libraries of its own. Calls of a BLAS that the user asked for are none.
     brings_code: bool,
     /// Whether the code calls C or C++ functions, also those of a BLAS.
@@ -137,6 +156,14 @@ pub(crate) struct Lowered {
 impl NativeOptions {
     pub(crate) fn threads(&self) -> Option<NonZeroU32> {
         self.threads
+    }
+
+    /// The machine that `--target` names.
+    pub(crate) fn machine(&self) -> Machine {
+        match self.target {
+            TargetMachine::Host => Machine::Host,
+            TargetMachine::Opencl => Machine::OpenClDevice,
+        }
     }
 
     pub(crate) fn retarget(&self) -> RetargetOption {
@@ -163,7 +190,7 @@ impl NativeOptions {
         }
         let validated = self.specialized(source, source.validated(terminal)?, terminal)?;
         let exposed = with_dumps(validated, data)?;
-        let lowered = self.lower_program(Machine::Host, &exposed.program, lowering, options)?;
+        let lowered = self.lower_program(self.machine(), &exposed.program, lowering, options)?;
         Ok((exposed, lowered))
     }
 
@@ -218,6 +245,10 @@ impl NativeOptions {
                 lowering.serial_components = true;
                 Target::cuda()
             }
+            Machine::OpenClDevice => {
+                lowering.serial_components = true;
+                Target::opencl()
+            }
         };
         let mut plan = lower(&expanded, &target, &lowering).map_err(Failure::program)?;
         if let Some(name) = &self.name {
@@ -230,7 +261,7 @@ impl NativeOptions {
         }
         let brings_code = calls_c(program.sdfg());
         let calls_out = calls_c(expanded.sdfg());
-        Ok(Lowered { plan, options, brings_code, calls_out, library: None })
+        Ok(Lowered { plan, options, machine, brings_code, calls_out, library: None })
     }
 
     /// The arguments that may overlap.
@@ -352,6 +383,29 @@ impl Lowered {
         self.library.is_some()
     }
 
+    /// The C compiler of the host's part of a program with kernels of OpenCL, and options of its source.
+    fn opencl(&self) -> (CCompiler, SourceOptions) {
+        let level = if self.optimises() { "-O3" } else { "-O0" };
+        let compiler = CCompiler::new("cc", &[level, "-march=native"]).with_opencl();
+        (compiler, SourceOptions { floats: self.options.floats, threads: self.options.threads })
+    }
+
+    /// Writes the shared library of a program with kernels of OpenCL.
+    pub(crate) fn opencl_library(&self, path: &Path) -> Result<(), Failure> {
+        let (compiler, options) = self.opencl();
+        compiler.shared_library(&self.plan, &options, path).map_err(|error| unbuilt(&error))
+    }
+
+    /// Loads a program with kernels of OpenCL.
+    ///
+    /// # Safety
+    /// Code of the program's own is run as it is.
+    pub(crate) unsafe fn opencl_code(&self) -> Result<Library, Failure> {
+        let (compiler, options) = self.opencl();
+        // SAFETY: the caller vouches for code of the program's own.
+        unsafe { compiler.load(&self.plan, &options) }.map_err(|error| unbuilt(&error))
+    }
+
     pub(crate) fn optimises(&self) -> bool {
         self.options.level != OptLevel::O0
     }
@@ -380,6 +434,15 @@ pub(crate) fn uncompiled(error: &LlvmError) -> Failure {
         | LlvmError::NoTarget { .. } => Failure::usage(error),
         // The others are about the program.
         _ => Failure::program(error),
+    }
+}
+
+/// An error of building a library from source.
+fn unbuilt(error: &BuildError) -> Failure {
+    match error {
+        BuildError::Source(error) => Failure::program(error),
+        BuildError::Link(error) => unlinked(error),
+        BuildError::Load(error) => Failure::usage(error),
     }
 }
 

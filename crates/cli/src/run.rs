@@ -16,16 +16,17 @@ use crate::crash::{report_signals, report_stack_overflows};
 use crate::data::{DataOptions, RunData};
 use crate::failure::Failure;
 use crate::interpret::without_callbacks;
-use crate::native::{NativeOptions, positive};
+use crate::native::{Machine, NativeOptions, positive};
 use crate::profile::ProfileOptions;
 use crate::source::Source;
 use crate::terminal::Terminal;
 
-/// Compile a program for the CPU and run it.
+/// Compile a program and run it, on the CPU or with its kernels on a device.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  sdfg run laplace.sdft --set N=4096 --set T=100\n  \
                         sdfg run matmul.sdft -i A=a.npy -i B=b.npy -o C=c.npy\n  \
-                        sdfg run matmul.sdft --set M=512 --set N=512 --set K=512 --repeat 20 --threads 4")]
+                        sdfg run matmul.sdft --set M=512 --set N=512 --set K=512 --repeat 20 --threads 4\n  \
+                        sdfg run gpu.sdft --target opencl --set N=4096")]
 pub(crate) struct Run {
     /// The program; `-` is the standard input.
     #[arg(value_name = "PROGRAM")]
@@ -59,13 +60,18 @@ impl Run {
         self.native.consent(&lowered)?;
         without_callbacks(exposed.program.sdfg())?;
         let data = RunData::prepare(&exposed, &self.data, terminal)?;
-        let object = self.native.compile(&lowered)?;
-        // SAFETY: code of the program's own is there only if the user allows it, who vouches for it so.
-        let library = unsafe { Library::load_external(&object) }.map_err(Failure::usage)?;
+        let library = if lowered.machine == Machine::OpenClDevice {
+            // SAFETY: code of the program's own is there only if the user allows it, who vouches for it so.
+            unsafe { lowered.opencl_code() }?
+        } else {
+            let object = self.native.compile(&lowered)?;
+            if object.requirements().openmp {
+                report_stack_overflows(self.native.threads());
+            }
+            // SAFETY: as above.
+            unsafe { Library::load_external(&object) }.map_err(Failure::usage)?
+        };
         report_signals(lowered.running(), terminal);
-        if object.requirements().openmp {
-            report_stack_overflows(self.native.threads());
-        }
         let mut times = Vec::new();
         let mut results = data.arguments.clone();
         let rounds = self.repeat.map_or(1, NonZeroU32::get);

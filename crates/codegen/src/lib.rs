@@ -8,6 +8,7 @@
 pub mod cache;
 #[cfg(feature = "llvm")]
 mod compile;
+pub mod devices;
 #[cfg(feature = "llvm")]
 mod externals;
 pub mod fortran;

@@ -51,6 +51,10 @@ pub const fn profile(sanitizer: Option<Sanitizer>) -> (&'static str, &'static [u
 /// nothing that a sanitizer would look at.
 pub const PROCESSOR: (&str, &[u8]) = ("processor", include_bytes!(env!("SDFG_RUNTIME_PROCESSOR")));
 
+/// The C source of a device by way of OpenCL, for generated source that launches kernels: `src/opencl/device.c`. It includes headers of
+/// the C library and of POSIX only, and all its functions are static.
+pub const OPENCL_SOURCE: &str = include_str!("opencl/device.c");
+
 /// The declarations of streams and tasks as C11 or C++17, for generated source that calls them: `src/c/runtime.h`.
 pub const C_HEADER: &str = include_str!("c/runtime.h");
 

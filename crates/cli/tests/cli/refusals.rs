@@ -675,3 +675,21 @@ fn notes_with_the_same_text_are_one_line() {
         assert!(lines.iter().all(|line| line.ends_with(places)), "{checked:?}");
     }
 }
+
+/// A run on a device says which device is missing, or that the machine has none.
+#[test]
+fn devices_that_are_not_there() {
+    let bench = Bench::new();
+    bench.file("p.sdft", DOUBLE);
+    bench.run(&["transform", "p.sdft", "GPUTransform", "--everywhere", "-o", "gpu.sdft"]).prints(&[]);
+    let run = ["run", "gpu.sdft", "--target", "opencl", "--set", "N=3"];
+    let none = "/nowhere";
+    let answer = bench.run_with(&run, "", &[("SDFG_DEVICE", "none"), ("OCL_ICD_VENDORS", none)]);
+    answer.fails(1, &["OpenCL"]);
+    bench.run_with(&["devices"], "", &[("OCL_ICD_VENDORS", none)]).fails(2, &["OpenCL"]);
+    // Without the option, the refusal names it.
+    bench.run(&["run", "gpu.sdft", "--set", "N=3"]).fails(1, &["`sdfg run --target opencl` runs it"]);
+    let kinds = ["compile", "gpu.sdft", "--target", "opencl", "--emit", "asm"];
+    bench.run(&kinds).fails(2, &["--target opencl has no output of this kind", "--emit so"]);
+    assert!(bench.files().iter().all(|file| file.ends_with(".sdft")));
+}

@@ -114,6 +114,12 @@ impl Target {
         target
     }
 
+    /// A multicore CPU with one OpenCL device, for which source is printed. Blocks have what most devices have.
+    pub fn opencl() -> Self {
+        let block = BlockLimits { threads: 256, usual_threads: 128, together: 32, memory: 32 << 10 };
+        Target { name: "OpenCL device", block, ..Target::cuda() }
+    }
+
     /// Largest accumulator in bytes of which every thread gets its own copy; larger targets are combined atomically. It stays within
     /// half of a second-level cache.
     pub(super) fn private_bytes(&self) -> u64 {

@@ -2,6 +2,7 @@
 
 use sdfg::symbolic::Expr;
 
+use super::dialect::Dialect;
 use super::error::Print;
 use super::function::{Base, Frame, Function};
 use super::memory::{Place, product, sum};
@@ -68,7 +69,7 @@ impl Function<'_, '_> {
                     return Ok(());
                 }
                 if self.program.is_on_device(*buffer) {
-                    self.on_success_of(&format!("cudaFreeAsync({name}, 0)"))?;
+                    self.free_on_device(name)?;
                 } else {
                     self.line(format!("free({name});"));
                 }
@@ -317,7 +318,8 @@ impl Function<'_, '_> {
             return self.copy_of_device(copy);
         }
         let mut dimensions = copy.merged_dimensions();
-        let is_block = matches!(copy.write, Resolved::Store)
+        let is_block = !(self.is_of_device && self.program.dialect == Dialect::OpenCl)
+            && matches!(copy.write, Resolved::Store)
             && self.base(copy.from.buffer) == Base::Pointer
             && self.base(copy.to.buffer) == Base::Pointer
             && dimensions.last().is_some_and(|d| d.from_stride.is_one() && d.to_stride.is_one());

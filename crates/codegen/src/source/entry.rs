@@ -2,6 +2,7 @@
 
 use sdfg::dtype::ScalarType;
 
+use super::dialect::Dialect;
 use super::error::Print;
 use super::function::{Base, Function, Returns};
 use super::program::Program;
@@ -44,6 +45,9 @@ impl Program<'_> {
         for id in self.plan.persistent_buffers() {
             let name = self.names.buffer(id);
             text.push_str(&format!("    void *{name};\n    int64_t sdfg_{name}_bytes;\n"));
+        }
+        if self.dialect == Dialect::OpenCl {
+            text.push_str("    sdfg_device *device;\n");
         }
         text.push_str(&self.callback_fields());
         text.push_str(&format!("}} {name}_t;\n\ntypedef struct {name}_config {{\n    size_t size;\n    int32_t num_threads;\n}} {name}_config;\n"));
@@ -207,10 +211,13 @@ impl Program<'_> {
             text.push_str(&if self.is_stream(id) {
                 format!("    sdfg_stream_close((sdfg_stream *)handle->{name});\n")
             } else if self.is_on_device(id) {
-                format!("    (void)cudaFree(handle->{name});\n")
+                self.destroy_on_device(name)
             } else {
                 format!("    free(handle->{name});\n")
             });
+        }
+        if self.dialect == Dialect::OpenCl {
+            text.push_str("    sdfg_device_close(handle->device);\n");
         }
         text.push_str("    free(handle);\n}\n");
         text
@@ -290,15 +297,15 @@ impl Program<'_> {
         self.receive_callbacks(&mut f)?;
         self.refuse_overlaps(&mut f)?;
         self.receive_queues(&mut f)?;
+        self.open_device(&mut f)?;
         for id in self.plan.persistent_buffers() {
             self.bind_persistent(&mut f, id)?;
         }
         self.bind_arena(&mut f)?;
+        self.lend_arguments(&mut f)?;
         f.line(format!("status = {body};"));
         f.is_fallible = true;
-        if self.is_cuda {
-            f.block("if (status == 0)", |f| f.on_success_of("cudaDeviceSynchronize()"))?;
-        }
+        self.end_on_device(&mut f)?;
         self.hand_back(&mut f)?;
         let mut parameters = vec![format!("{name}_t *handle")];
         parameters.extend(self.parameters());

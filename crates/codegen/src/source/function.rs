@@ -308,7 +308,7 @@ impl<'w, 'p> Function<'w, 'p> {
             self.at_end(format!("sdfg_stream_close({name});"));
         } else if is_owned && self.program.is_on_device(id) {
             self.declare(name, format!("{ty} *{name} = NULL;"));
-            self.at_end(format!("if ({name} != NULL) {{ (void)cudaFreeAsync({name}, 0); }}"));
+            self.free_on_device_at_end(name);
         } else if is_owned {
             self.declare_owned(&ty, name);
         } else {
@@ -392,7 +392,8 @@ impl<'w, 'p> Function<'w, 'p> {
             let (ty, name) = (self.element_type(id), self.program.names.buffer(id));
             let is_shared = captured.contested || self.program.is_stream(id);
             let restrict = if is_shared { "" } else { "SDFG_RESTRICT " };
-            parameters.push(format!("{}{ty} *{restrict}{name}", self.program.constness(id)));
+            let space = if inner.is_of_device { self.program.dialect.global() } else { "" };
+            parameters.push(format!("{space}{}{ty} *{restrict}{name}", self.program.constness(id)));
             arguments.push(self.address(id));
             inner.add_parameter(name);
             inner.bind(id, Base::Pointer);

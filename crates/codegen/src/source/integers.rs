@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use sdfg::ir::FloatMode;
 use sdfg::symbolic::{Expr, Symbol};
 
+use super::dialect::Dialect;
 use super::error::{Print, SourceError, defect};
 use super::needed;
 use super::program::Program;
@@ -29,12 +30,12 @@ pub(crate) fn integer_functions(
     symbols: &[Symbol],
     functions: &[IntegerFunction],
 ) -> Result<String, SourceError> {
-    let program = Program::new(plan, FloatMode::Strict, false);
+    let program = Program::new(plan, FloatMode::Strict, Dialect::C);
     let definitions = functions
         .iter()
         .map(|function| definition(&program, symbols, function))
         .collect::<Print<Vec<_>>>()?;
-    let (_, helpers, _) = program.finish();
+    let helpers = program.finish().helpers;
     let parts = needed(helpers, definitions.iter());
     Ok(parts.into_iter().chain(definitions).collect::<Vec<_>>().join("\n"))
 }

@@ -1,4 +1,4 @@
-//! Kernels of CUDA: the function of a loop of level grid, and its launch.
+//! Kernels: the function of a loop of level grid, and its launch.
 //!
 //! The innermost dimension runs along `x` of the grid, the next one along `y`, and all others along `z`, so that no index needs a
 //! division in maps of up to three dimensions. A thread strides through the grid: a kernel is right for every launch.
@@ -6,14 +6,12 @@
 use super::error::{Print, defect};
 use super::function::{Base, Function, Returns};
 use super::loops::Dimension;
-use super::memory::product;
 use super::text::{Code, Precedence};
 use crate::plan::{BufferId, Kernel, Loop, Space, Threads};
 use sdfg::dtype::ScalarType;
-use sdfg::symbolic::Expr;
 
 /// Axes of a grid with the most blocks along each.
-const AXES: [(char, &str); 3] = [('x', "2147483647"), ('y', "65535"), ('z', "65535")];
+const AXES: [&str; 3] = ["2147483647", "65535", "65535"];
 
 /// Threads of a block along each axis where the program names none: for one, for two, and for more dimensions.
 const THREADS: [[u32; 3]; 3] = [[256, 1, 1], [32, 8, 1], [32, 8, 1]];
@@ -22,7 +20,7 @@ impl<'w, 'p> Function<'w, 'p> {
     /// Defines the function of a kernel, and launches it unless it has no iterations.
     pub(super) fn launch(&mut self, each: &Loop, kernel: &Kernel) -> Print<()> {
         let program = self.program;
-        if !program.is_cuda {
+        if !program.dialect.has_kernels() {
             return Err(defect("a processor has no level `grid`"));
         }
         let word = if kernel.label.is_empty() { "kernel" } else { kernel.label.as_str() };
@@ -33,19 +31,26 @@ impl<'w, 'p> Function<'w, 'p> {
         if inner.is_fallible || inner.uses_handle {
             return Err(defect("a thread of a kernel cannot end a run"));
         }
-        let bounds =
-            kernel.together.map_or(String::new(), |threads| format!("__launch_bounds__({threads}) "));
-        let heading = format!("static __global__ void {bounds}{name}({})", parameters.join(", "));
-        program.define(inner.finish(&heading));
-        self.block("", |f| f.launch_of(each, kernel, &name, &arguments))
+        let heading =
+            format!("{}({})", program.dialect.kernel(&name, kernel.together), parameters.join(", "));
+        program.define_kernel(inner.finish(&heading));
+        // Values, and then memory.
+        let values = kernel.captures.variables.len();
+        self.block("", |f| f.launch_of(each, kernel, &name, arguments.split_at(values)))
     }
 
-    fn launch_of(&mut self, each: &Loop, kernel: &Kernel, name: &str, arguments: &[String]) -> Print<()> {
+    fn launch_of(
+        &mut self,
+        each: &Loop,
+        kernel: &Kernel,
+        name: &str,
+        arguments: (&[String], &[String]),
+    ) -> Print<()> {
         let (space, _) = self.space(&each.dimensions)?;
         let lengths = along_axes(&space);
         let chosen = THREADS[lengths.len().clamp(1, 3) - 1];
         let (mut blocks, mut threads) = (Vec::new(), Vec::new());
-        for (axis, (_, most)) in AXES.iter().enumerate() {
+        for (axis, most) in AXES.iter().enumerate() {
             let asked = kernel.block.iter().rev().nth(axis);
             // Threads of a block, and those of them that an iteration has for itself along the axis.
             let count = match asked {
@@ -71,16 +76,7 @@ impl<'w, 'p> Function<'w, 'p> {
         }
         let some: Vec<String> =
             lengths.iter().map(|length| format!("{} > 0", length.at_least(Precedence::Shift))).collect();
-        let call = format!(
-            "SDFG_LAUNCH({name}, dim3({}), dim3({}), {});",
-            blocks.join(", "),
-            threads.join(", "),
-            arguments.join(", ")
-        );
-        self.block(format!("if ({})", some.join(" && ")), |f| {
-            f.line(call);
-            f.on_success_of("cudaGetLastError()")
-        })
+        self.block(format!("if ({})", some.join(" && ")), |f| f.start(name, (&blocks, &threads), arguments))
     }
 
     /// The iterations of one thread.
@@ -104,7 +100,8 @@ impl<'w, 'p> Function<'w, 'p> {
         let size = buffer.size.as_int().filter(|size| *size >= 0);
         let size = size.ok_or_else(|| defect(format!("`{}` has no constant size", buffer.name)))?;
         let (ty, name) = (self.element_type(id), self.program.names.buffer(id));
-        self.declare(name, format!("SDFG_ALIGNED(64) __shared__ {ty} {name}[{}];", size.max(1)));
+        let shared = self.program.dialect.shared();
+        self.declare(name, format!("{shared} {ty} {name}[{}];", size.max(1)));
         self.bind(id, Base::Pointer);
         Ok(())
     }
@@ -113,13 +110,15 @@ impl<'w, 'p> Function<'w, 'p> {
     fn along(&mut self, each: &Loop, kernel: &Kernel, space: &[Dimension], lengths: &[Code]) -> Print<()> {
         let Some((length, lengths)) = lengths.split_last() else { return self.statements(&each.body) };
         let axis = lengths.len();
-        let (letter, number) = (AXES[axis].0, self.temporary());
+        let number = self.temporary();
+        let dialect = self.program.dialect;
+        let (block, blocks) = (dialect.block(axis), dialect.blocks(axis));
         let (first, step) = match kernel.together {
-            Some(_) => (format!("blockIdx.{letter}"), format!("gridDim.{letter}")),
-            None => (
-                format!("(int64_t)blockIdx.{letter} * blockDim.{letter} + threadIdx.{letter}"),
-                format!("(int64_t)gridDim.{letter} * blockDim.{letter}"),
-            ),
+            Some(_) => (block, blocks),
+            None => {
+                let (thread, threads) = (dialect.thread(axis), dialect.threads(axis));
+                (format!("{block} * {threads} + {thread}"), format!("{blocks} * {threads}"))
+            }
         };
         self.lines.open(format!(
             "for (int64_t {number} = {first}; {number} < {}; {number} += {step}) {{",
@@ -144,7 +143,8 @@ impl<'w, 'p> Function<'w, 'p> {
             self.stack_buffer(*local)?;
         }
         let used: u32 = threads.extents.iter().product();
-        self.block(format!("if (threadIdx.x < {used}u)"), |f| {
+        let thread = self.program.dialect.thread(0);
+        self.block(format!("if ({thread} < {used}u)"), |f| {
             let (space, _) = f.space(&each.dimensions)?;
             f.along_block((each, threads), &space, 0)
         })
@@ -157,7 +157,7 @@ impl<'w, 'p> Function<'w, 'p> {
             return self.statements(&each.body);
         };
         let inner: u32 = threads.extents[d + 1..].iter().product();
-        let mut position = "threadIdx.x".to_owned();
+        let mut position = self.program.dialect.thread(0);
         if inner > 1 {
             position.push_str(&format!(" / {inner}u"));
         }
@@ -191,7 +191,7 @@ impl<'w, 'p> Function<'w, 'p> {
         if !self.is_of_device {
             return Err(defect("a processor has no blocks of threads"));
         }
-        self.line("__syncthreads();");
+        self.line(self.program.dialect.barrier());
         Ok(())
     }
 
@@ -212,40 +212,6 @@ impl<'w, 'p> Function<'w, 'p> {
         }
         Ok(())
     }
-
-    // The device from the host.
-
-    /// Goes on if a function of the CUDA runtime succeeds.
-    pub(super) fn on_success_of(&mut self, call: &str) -> Print<()> {
-        let status = self.program.device_status();
-        self.take_status(&format!("{status}(handle, {call})"))
-    }
-
-    /// Allocates memory of the device into a pointer.
-    pub(super) fn allocate_on_device(&mut self, ty: &str, pointer: &str, size: &Expr) -> Print<()> {
-        let bytes = self.byte_size(size, ty)?;
-        let allocate = self.program.helper("sdfg_device_allocate", || DEVICE_ALLOCATE.to_owned());
-        self.on_success_of(&format!("{allocate}((void **)&{pointer}, {bytes})"))
-    }
-
-    /// Copies `rows` rows of `width` elements between any two memories.
-    pub(super) fn copy_rows(
-        &mut self,
-        (from, to): (&str, &str),
-        ty: &str,
-        width: &Code,
-        (rows, from_stride, to_stride): (&Code, &Code, &Code),
-    ) -> Print<()> {
-        let copy = self.program.helper("sdfg_device_copy", || DEVICE_COPY.to_owned());
-        let bytes = |elements: &Code| product(elements, &Code::atom(format!("(int64_t)sizeof({ty})"))).text;
-        self.on_success_of(&format!(
-            "{copy}({to}, {}, {from}, {}, {}, {})",
-            bytes(to_stride),
-            bytes(from_stride),
-            bytes(width),
-            rows.text
-        ))
-    }
 }
 
 impl<'w, 'p> Function<'w, 'p> {
@@ -254,20 +220,6 @@ impl<'w, 'p> Function<'w, 'p> {
         let mut function = Function::new(program, Returns::Nothing);
         function.is_of_device = true;
         function
-    }
-}
-
-impl super::program::Program<'_> {
-    /// The helper that makes a status of an error of the CUDA runtime.
-    fn device_status(&self) -> String {
-        let (name, fail) = (&self.plan.name, self.fail_helper());
-        let (memory, device) =
-            (crate::interface::Status::OutOfMemory.code(), crate::interface::Status::Device.code());
-        self.helper("sdfg_device_status", || {
-            format!(
-                "static int32_t sdfg_device_status({name}_t *handle, cudaError_t error) {{\n    return error == cudaSuccess ? 0 : {fail}(handle, error == cudaErrorMemoryAllocation ? {memory} : {device}, cudaGetErrorString(error));\n}}\n"
-            )
-        })
     }
 }
 
@@ -285,44 +237,5 @@ const BLOCKS: &str = "\
 static inline unsigned sdfg_blocks(int64_t iterations, unsigned threads, int64_t most) {
     const int64_t size = threads > 0 ? threads : 1, blocks = (iterations - 1) / size + 1;
     return (unsigned)(blocks < most ? blocks : most);
-}
-";
-
-const DEVICE_ALLOCATE: &str = "\
-/* Memory of the device, from its pool: the next run takes what this one frees. */
-static cudaError_t sdfg_device_allocate(void **pointer, size_t bytes) {
-    cudaMemPool_t pool;
-    uint64_t kept = UINT64_MAX;
-    int device;
-    cudaError_t error = cudaGetDevice(&device);
-    if (error == cudaSuccess) {
-        error = cudaDeviceGetDefaultMemPool(&pool, device);
-    }
-    if (error == cudaSuccess) {
-        error = cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept);
-    }
-    return error == cudaSuccess ? cudaMallocAsync(pointer, bytes > 0 ? bytes : 1, 0) : error;
-}
-";
-
-const DEVICE_COPY: &str = "\
-/* Copies rows of bytes between memories of host and device. The strides are distances of rows in bytes. */
-static cudaError_t sdfg_device_copy(void *to, int64_t to_stride, const void *from, int64_t from_stride, int64_t width, int64_t rows) {
-    if (width <= 0 || rows <= 0) {
-        return cudaSuccess;
-    }
-    if (rows == 1 || (to_stride == width && from_stride == width)) {
-        return cudaMemcpy(to, from, (size_t)(width * rows), cudaMemcpyDefault);
-    }
-    if (to_stride >= width && from_stride >= width) {
-        return cudaMemcpy2D(to, (size_t)to_stride, from, (size_t)from_stride, (size_t)width, (size_t)rows, cudaMemcpyDefault);
-    }
-    for (int64_t row = 0; row < rows; ++row) {
-        const cudaError_t error = cudaMemcpy((char *)to + row * to_stride, (const char *)from + row * from_stride, (size_t)width, cudaMemcpyDefault);
-        if (error != cudaSuccess) {
-            return error;
-        }
-    }
-    return cudaSuccess;
 }
 ";

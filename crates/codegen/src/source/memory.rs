@@ -5,11 +5,12 @@ use sdfg::ir::ConflictResolution;
 use sdfg::syntax::CompareOp;
 use sdfg::tasklet::TypedExpressionCode;
 
+use super::dialect::Dialect;
 use super::error::{Print, defect};
 use super::function::{Base, Function, Lanes};
 use super::text::{Code, Precedence};
 use super::types::lane_type;
-use crate::plan::{BufferId, Location, Realisation, Resolved, Stride, Strided, identity, operation};
+use crate::plan::{BufferId, Location, Realisation, Resolved, Space, Stride, Strided, identity, operation};
 
 /// An element of memory.
 #[derive(Clone, Debug)]
@@ -17,6 +18,8 @@ pub(super) struct Place {
     /// It, as what can be assigned.
     pub(super) text: String,
     pub(super) element: ElementType,
+    /// Whether the threads of a block of a device share it.
+    pub(super) is_shared: bool,
 }
 
 impl Place {
@@ -35,7 +38,8 @@ impl Function<'_, '_> {
             Base::Pointer => format!("{name}[{}]", offset.text),
             Base::Variable => name.to_owned(),
         };
-        Place { text, element }
+        let is_shared = self.program.plan.buffer(id).space == Space::BlockShared;
+        Place { text, element, is_shared }
     }
 
     pub(super) fn place(&self, location: &Location) -> Print<Place> {
@@ -264,7 +268,7 @@ impl Function<'_, '_> {
                 self.line("#pragma omp atomic");
                 self.line(format!("{element} {op} {};", code.at_least(Precedence::Choice)));
             } else {
-                self.compare_exchange(&element, value.ty, code, resolution, custom)?;
+                self.compare_exchange((&element, false), value.ty, code, resolution, custom)?;
             }
         }
         Ok(())
@@ -279,16 +283,41 @@ impl Function<'_, '_> {
         custom: Option<&TypedExpressionCode>,
     ) -> Print<()> {
         let is_sum = matches!(resolution, ConflictResolution::Sum);
+        let is_opencl = self.program.dialect == Dialect::OpenCl;
         for (lane, code) in value.lanes.iter().enumerate() {
             let element = place.lane(lane);
             if value.ty.is_complex() {
                 let number = self.named(value.ty, code.clone());
                 for part in ["re", "im"] {
+                    if is_opencl {
+                        let (element, number) =
+                            (format!("{element}.{part}"), format!("{}.{part}", number.text));
+                        let place = (element.as_str(), place.is_shared);
+                        self.compare_exchange(
+                            place,
+                            value.ty.component(),
+                            &Code::atom(number),
+                            resolution,
+                            None,
+                        )?;
+                        continue;
+                    }
                     self.line(format!("atomicAdd(&{element}.{part}, {}.{part});", number.text));
                 }
                 continue;
             }
             match value.ty {
+                ScalarType::I32 | ScalarType::U32 if is_sum && is_opencl => {
+                    let space = space(place.is_shared);
+                    let code = code.at_least(Precedence::Atom);
+                    self.line(format!(
+                        "(void)atomic_add((volatile {space} uint *)&{element}, (uint){code});"
+                    ));
+                }
+                _ if is_opencl => {
+                    let place = (element.as_str(), place.is_shared);
+                    self.compare_exchange(place, value.ty, code, resolution, custom)?;
+                }
                 ScalarType::F32 | ScalarType::F64 | ScalarType::I32 | ScalarType::U32 if is_sum => {
                     self.line(format!("atomicAdd(&{element}, {});", code.text));
                 }
@@ -298,16 +327,16 @@ impl Function<'_, '_> {
                     let code = code.at_least(Precedence::Atom);
                     self.line(format!("atomicAdd(({ty} *)&{element}, ({ty}){code});"));
                 }
-                _ => self.compare_exchange(&element, value.ty, code, resolution, custom)?,
+                _ => self.compare_exchange((&element, false), value.ty, code, resolution, custom)?,
             }
         }
         Ok(())
     }
 
-    /// Combines until no other thread wrote in between.
+    /// Combines until no other thread wrote in between. `is_shared` says whether a block shares the element.
     fn compare_exchange(
         &mut self,
-        element: &str,
+        (element, is_shared): (&str, bool),
         ty: ScalarType,
         value: &Code,
         resolution: &ConflictResolution,
@@ -332,7 +361,10 @@ impl Function<'_, '_> {
             let combined = f.combine(&Lanes::scalar(ty, held), &Lanes::scalar(ty, value), resolution, custom)?;
             let code = combined.only()?.text.clone();
             f.line(format!("{next} = {code};"));
-            let exchange = if f.is_of_device {
+            let exchange = if f.is_of_device && f.program.dialect == Dialect::OpenCl {
+                let exchange = f.program.opencl_exchange(ty, is_shared);
+                format!("{exchange}(&{element}, &{old}, {next})")
+            } else if f.is_of_device {
                 let exchange = f.program.helper("sdfg_exchange", || DEVICE_EXCHANGE.to_owned());
                 format!("{exchange}(&{element}, &{old}, {next})")
             } else {
@@ -349,6 +381,79 @@ impl Function<'_, '_> {
         let value = value.ok_or_else(|| defect("an accumulator's resolution has no identity"))?;
         let lanes = vec![self.program.constant(value); usize::from(element.lanes())];
         Ok(Lanes { ty: element.lane(), lanes })
+    }
+}
+
+/// The address space of elements that threads share, in OpenCL.
+const fn space(is_shared: bool) -> &'static str {
+    if is_shared { "__local" } else { "__global" }
+}
+
+impl super::program::Program<'_> {
+    /// The helper that compares and swaps an element in OpenCL: a word of 4 or 8 bytes, or an element within its word.
+    fn opencl_exchange(&self, ty: ScalarType, is_shared: bool) -> String {
+        let (space, bytes, t) = (space(is_shared), ty.size(), lane_type(ty));
+        let name = format!("sdfg_exchange_{}_{}", space.trim_start_matches('_'), ty.name());
+        let (word, swap, bits) = match bytes {
+            8 => ("ulong", "atom_cmpxchg", "as_ulong"),
+            4 => ("uint", "atomic_cmpxchg", "as_uint"),
+            _ => {
+                let unsigned = if bytes == 1 { "uchar" } else { "ushort" };
+                let mask = if bytes == 1 { "0xffu" } else { "0xffffu" };
+                let text = format!(
+                    "static inline bool {name}(volatile {space} {t} *place, {t} *expected, {t} desired) {{
+    const uintptr_t address = (uintptr_t)place;
+    const uint shift = (uint)(address & 3) * 8, mask = {mask} << shift;
+    volatile {space} uint *const word = (volatile {space} uint *)(address & ~(uintptr_t)3);
+    const uint before = (uint)as_{unsigned}(*expected) << shift, after = (uint)as_{unsigned}(desired) << shift;
+    uint old = *word;
+    /* Other elements of the word may change meanwhile. */
+    while ((old & mask) == before) {{
+        const uint found = atomic_cmpxchg(word, old, (old & ~mask) | after);
+        if (found == old) {{
+            return true;
+        }}
+        old = found;
+    }}
+    *expected = ({t})(old >> shift & {mask});
+    return false;
+}}
+"
+                );
+                return self.helper(&name, || text);
+            }
+        };
+        let back = format!("as_{}", opencl_type(ty));
+        self.helper(&name, || {
+            format!(
+                "static inline bool {name}(volatile {space} {t} *place, {t} *expected, {t} desired) {{
+    const {word} before = {bits}(*expected), found = {swap}((volatile {space} {word} *)place, before, {bits}(desired));
+    *expected = {back}(found);
+    return found == before;
+}}
+"
+            )
+        })
+    }
+}
+
+/// The name of a type of 4 or 8 bytes in OpenCL C.
+const fn opencl_type(ty: ScalarType) -> &'static str {
+    match ty {
+        ScalarType::F32 => "float",
+        ScalarType::F64 => "double",
+        ScalarType::I32 => "int",
+        ScalarType::I64 => "long",
+        ScalarType::U64 => "ulong",
+        ScalarType::U32
+        | ScalarType::Bool
+        | ScalarType::I8
+        | ScalarType::I16
+        | ScalarType::U8
+        | ScalarType::U16
+        | ScalarType::F16
+        | ScalarType::Complex64
+        | ScalarType::Complex128 => "uint",
     }
 }
 

@@ -1,4 +1,4 @@
-//! C source, printed from plans: C11 with OpenMP; and CUDA source, which is the same with kernels.
+//! C source, printed from plans: C11 with OpenMP; and CUDA and OpenCL source, which are the same with kernels.
 //!
 //! `program` is the file that is being written, `function` one function of it; the other files write one family of the plan language each.
 //! Where an operator of C means what the plan says, it is written; elsewhere the file has a small helper, defined before its first use.
@@ -11,6 +11,8 @@ mod complex;
 mod control;
 mod convert;
 mod cuda;
+mod device;
+mod dialect;
 mod entry;
 mod error;
 mod expression;
@@ -22,6 +24,7 @@ mod kernel;
 mod loops;
 mod memory;
 mod names;
+mod opencl;
 mod program;
 mod push;
 mod stream;
@@ -41,9 +44,10 @@ use sdfg::ir::FloatMode;
 use crate::plan::Plan;
 pub use build::{BuildError, CCompiler};
 pub use cuda::cuda_flags;
+use dialect::Dialect;
 pub use error::SourceError;
 pub(crate) use integers::{IntegerFunction, integer_functions};
-use program::Program;
+use program::{Parts, Program};
 
 /// Choices of one source file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -60,7 +64,7 @@ pub struct SourceOptions {
 /// # Errors
 /// [`SourceError`] if the program has a name that C does not have, or something that C source does not support.
 pub fn c_source(plan: &Plan, options: &SourceOptions) -> Result<String, SourceError> {
-    file(plan, options, false)
+    file(plan, options, Dialect::C)
 }
 
 /// One self-contained file of CUDA C++, with the functions of [`c_source`] and a kernel for each loop of level grid. Its first
@@ -69,32 +73,51 @@ pub fn c_source(plan: &Plan, options: &SourceOptions) -> Result<String, SourceEr
 /// # Errors
 /// As [`c_source`].
 pub fn cuda_source(plan: &Plan, options: &SourceOptions) -> Result<String, SourceError> {
-    file(plan, options, true)
+    file(plan, options, Dialect::Cuda)
 }
 
-fn file(plan: &Plan, options: &SourceOptions, is_cuda: bool) -> Result<String, SourceError> {
+/// One self-contained file of C11 with OpenMP pragmas, as [`c_source`], and a kernel in OpenCL C 1.2 for each loop of level grid. It
+/// finds the driver of OpenCL when the program runs first, and needs no headers of it. The plan is one for
+/// [`Target::opencl`](crate::lower::Target::opencl).
+///
+/// # Errors
+/// As [`c_source`].
+pub fn opencl_source(plan: &Plan, options: &SourceOptions) -> Result<String, SourceError> {
+    file(plan, options, Dialect::OpenCl)
+}
+
+fn file(plan: &Plan, options: &SourceOptions, dialect: Dialect) -> Result<String, SourceError> {
     let interface = plan.interface()?;
     let floats = options.floats.unwrap_or(plan.float_mode);
-    let program = Program::new(plan, floats, is_cuda);
+    let program = Program::new(plan, floats, dialect);
     let handle = program.handle();
     program.entries(&interface, options.threads.map_or(0, NonZeroU32::get))?;
     let mut constants = program.constants()?;
     let (has_threads, has_runtime) = (program.has_threads.get(), program.has_runtime.get());
-    let (headers, mut helpers, mut functions) = program.finish();
-    if is_cuda {
-        cuda::for_device(&mut helpers, &mut constants, &mut functions);
-    }
+    let mut parts = program.finish();
+    let device = match dialect {
+        Dialect::C => String::new(),
+        Dialect::Cuda => {
+            cuda::for_device(&mut parts.helpers, &mut constants, &mut parts.functions);
+            String::new()
+        }
+        Dialect::OpenCl => opencl::device(floats, &parts, &constants),
+    };
+    let Parts { headers, helpers, functions, kernels: _ } = parts;
     let constants = needed(constants, functions.iter());
     let helpers = needed(helpers, constants.iter().chain(&functions).chain([&handle]));
-    let mut text =
-        if is_cuda { cuda::head(&plan.name, floats) } else { head(&plan.name, floats, has_threads) };
+    let mut text = match dialect {
+        Dialect::Cuda => cuda::head(&plan.name, floats),
+        Dialect::C | Dialect::OpenCl => head(&plan.name, floats, has_threads),
+    };
     for header in headers {
         text.push_str(&format!("#include <{header}>\n"));
     }
     if has_threads {
         text.push_str("#include <omp.h>\n");
     }
-    text.push_str(if is_cuda { cuda::MACROS } else { MACROS });
+    text.push_str(if dialect == Dialect::Cuda { cuda::MACROS } else { MACROS });
+    text.push_str(&device);
     if has_runtime {
         text.push_str(&part("Streams and tasks: what this program calls.", &[sdfg_runtime::C_HEADER]));
     }

@@ -61,9 +61,9 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Identifiers for the buffers and variables of a plan.
-    pub(super) fn of(plan: &Plan) -> Self {
-        let mut taken = BTreeSet::new();
+    /// Identifiers for the buffers and variables of a plan, none of them among some words.
+    pub(super) fn of(plan: &Plan, reserved: &[&str]) -> Self {
+        let mut taken: BTreeSet<String> = reserved.iter().map(|word| (*word).to_owned()).collect();
         let exported = plan.name.as_str();
         taken.insert(exported.to_owned());
         // What the caller passes keeps its name where it can.

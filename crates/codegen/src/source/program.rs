@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use indexmap::IndexMap;
 use sdfg::ir::FloatMode;
 
+use super::dialect::Dialect;
 use super::names::Names;
 use crate::plan::Plan;
 
@@ -15,12 +16,14 @@ pub(super) struct Program<'p> {
     /// The arithmetic of floating-point numbers.
     pub(super) floats: FloatMode,
     pub(super) names: Names,
-    /// Whether the file is CUDA's C++ instead of C.
-    pub(super) is_cuda: bool,
+    /// The language of the file and of its kernels.
+    pub(super) dialect: Dialect,
     /// Small functions and types that the code uses, by name, each after those that it uses itself.
     helpers: RefCell<IndexMap<String, String>>,
     /// Functions of the program itself, in the order in which they are defined.
     functions: RefCell<Vec<String>>,
+    /// Kernels, if they are in a text of their own.
+    kernels: RefCell<Vec<String>>,
     headers: RefCell<BTreeSet<&'static str>>,
     /// Whether a loop is shared by threads.
     pub(super) has_threads: Cell<bool>,
@@ -28,17 +31,28 @@ pub(super) struct Program<'p> {
     pub(super) has_runtime: Cell<bool>,
 }
 
+/// The parts of a file, each in order.
+pub(super) struct Parts {
+    pub(super) headers: BTreeSet<&'static str>,
+    /// Names with texts.
+    pub(super) helpers: Vec<(String, String)>,
+    pub(super) functions: Vec<String>,
+    /// Kernels in a text of their own.
+    pub(super) kernels: Vec<String>,
+}
+
 impl<'p> Program<'p> {
     /// An empty file for a plan.
-    pub(super) fn new(plan: &'p Plan, floats: FloatMode, is_cuda: bool) -> Self {
+    pub(super) fn new(plan: &'p Plan, floats: FloatMode, dialect: Dialect) -> Self {
         let headers = BTreeSet::from(["stdbool.h", "stddef.h", "stdint.h", "stdlib.h"]);
         Program {
             plan,
             floats,
-            names: Names::of(plan),
-            is_cuda,
+            names: Names::of(plan, dialect.reserved()),
+            dialect,
             helpers: RefCell::default(),
             functions: RefCell::default(),
+            kernels: RefCell::default(),
             headers: RefCell::new(headers),
             has_threads: Cell::new(false),
             has_runtime: Cell::new(false),
@@ -79,9 +93,26 @@ impl<'p> Program<'p> {
         self.functions.borrow_mut().push(text);
     }
 
-    /// The names of headers, then the helpers, then the functions.
-    pub(super) fn finish(self) -> (BTreeSet<&'static str>, Vec<(String, String)>, Vec<String>) {
-        let helpers = self.helpers.into_inner().into_iter().collect();
-        (self.headers.into_inner(), helpers, self.functions.into_inner())
+    /// Adds the function of a kernel.
+    pub(super) fn define_kernel(&self, text: String) {
+        match self.dialect {
+            Dialect::OpenCl => self.kernels.borrow_mut().push(text),
+            Dialect::C | Dialect::Cuda => self.define(text),
+        }
+    }
+
+    /// Whether a kernel was added that is in a text of its own.
+    pub(super) fn has_kernels(&self) -> bool {
+        !self.kernels.borrow().is_empty()
+    }
+
+    /// The parts of the file.
+    pub(super) fn finish(self) -> Parts {
+        Parts {
+            headers: self.headers.into_inner(),
+            helpers: self.helpers.into_inner().into_iter().collect(),
+            functions: self.functions.into_inner(),
+            kernels: self.kernels.into_inner(),
+        }
     }
 }

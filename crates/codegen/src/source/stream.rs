@@ -169,7 +169,7 @@ impl Function<'_, '_> {
         let element = self.program.plan.buffer(stream).element;
         let (ty, name) = (self.program.memory_type(element), self.temporary());
         self.line(format!("{ty} {name};"));
-        Ok(Place { text: name, element })
+        Ok(Place { text: name, element, is_shared: false })
     }
 
     // Queues of a thread's own.
@@ -237,7 +237,7 @@ impl Function<'_, '_> {
             Ok(())
         })?;
         let element = self.program.plan.buffer(*stream).element;
-        self.store(&Place { text: format!("(*{next})"), element }, value)?;
+        self.store(&Place { text: format!("(*{next})"), element, is_shared: false }, value)?;
         match condition {
             None => self.line(format!("++{next};")),
             Some(condition) => self.line(format!("{next} += {condition};")),

@@ -1,0 +1,402 @@
+/* A device by way of OpenCL 1.2, for one instance of a program: it compiles kernels, allocates and copies memory, and launches.
+ *
+ * The driver (libOpenCL.so.1) is found when the first instance runs, so that neither an SDK nor a driver is needed to build a
+ * program. The declarations of the interface of OpenCL that this file needs are its own.
+ *
+ * Memory of a device has an address in the host's address space, at which nothing is accessible: addresses of parts are
+ * computed there, and code of the host that touches them ends with a signal. Commands run in order, in one queue. */
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* Programs use some of the functions. */
+#define SDFG_DEVICE_FUNCTION __attribute__((unused)) static
+
+typedef struct sdfg_cl_object *sdfg_cl;
+
+/* Constants of OpenCL (CL/cl.h of Khronos). */
+enum {
+    SDFG_CL_SUCCESS = 0,
+    SDFG_CL_MEM_OBJECT_ALLOCATION_FAILURE = -4,
+    SDFG_CL_OUT_OF_RESOURCES = -5,
+    SDFG_CL_OUT_OF_HOST_MEMORY = -6,
+    SDFG_CL_INVALID_BUFFER_SIZE = -61,
+    SDFG_CL_DEVICE_GLOBAL_MEM_SIZE = 0x101F,
+    SDFG_CL_DEVICE_MAX_MEM_ALLOC_SIZE = 0x1010,
+    SDFG_CL_DEVICE_NAME = 0x102B,
+    SDFG_CL_PLATFORM_NAME = 0x0902,
+    SDFG_CL_PROGRAM_BUILD_LOG = 0x1183,
+    SDFG_CL_MEM_READ_WRITE = 1
+};
+
+/* Statuses of a run: as those of the program. */
+enum { SDFG_DEVICE_MEMORY = 2, SDFG_DEVICE_FAILED = 7 };
+
+/* Functions of OpenCL: result, name, parameters. */
+#define SDFG_CL_FUNCTIONS(F) \
+    F(int32_t, clGetPlatformIDs, (uint32_t, sdfg_cl *, uint32_t *)) \
+    F(int32_t, clGetPlatformInfo, (sdfg_cl, uint32_t, size_t, void *, size_t *)) \
+    F(int32_t, clGetDeviceIDs, (sdfg_cl, uint64_t, uint32_t, sdfg_cl *, uint32_t *)) \
+    F(int32_t, clGetDeviceInfo, (sdfg_cl, uint32_t, size_t, void *, size_t *)) \
+    F(sdfg_cl, clCreateContext, (const intptr_t *, uint32_t, const sdfg_cl *, void *, void *, int32_t *)) \
+    F(sdfg_cl, clCreateCommandQueue, (sdfg_cl, sdfg_cl, uint64_t, int32_t *)) \
+    F(sdfg_cl, clCreateProgramWithSource, (sdfg_cl, uint32_t, const char **, const size_t *, int32_t *)) \
+    F(int32_t, clBuildProgram, (sdfg_cl, uint32_t, const sdfg_cl *, const char *, void *, void *)) \
+    F(int32_t, clGetProgramBuildInfo, (sdfg_cl, sdfg_cl, uint32_t, size_t, void *, size_t *)) \
+    F(sdfg_cl, clCreateKernel, (sdfg_cl, const char *, int32_t *)) \
+    F(int32_t, clSetKernelArg, (sdfg_cl, uint32_t, size_t, const void *)) \
+    F(sdfg_cl, clCreateBuffer, (sdfg_cl, uint64_t, size_t, void *, int32_t *)) \
+    F(int32_t, clEnqueueReadBuffer, (sdfg_cl, sdfg_cl, uint32_t, size_t, size_t, void *, uint32_t, const sdfg_cl *, sdfg_cl *)) \
+    F(int32_t, clEnqueueWriteBuffer, (sdfg_cl, sdfg_cl, uint32_t, size_t, size_t, const void *, uint32_t, const sdfg_cl *, sdfg_cl *)) \
+    F(int32_t, clEnqueueCopyBuffer, (sdfg_cl, sdfg_cl, sdfg_cl, size_t, size_t, size_t, uint32_t, const sdfg_cl *, sdfg_cl *)) \
+    F(int32_t, clEnqueueReadBufferRect, (sdfg_cl, sdfg_cl, uint32_t, const size_t *, const size_t *, const size_t *, size_t, size_t, size_t, size_t, void *, uint32_t, const sdfg_cl *, sdfg_cl *)) \
+    F(int32_t, clEnqueueWriteBufferRect, (sdfg_cl, sdfg_cl, uint32_t, const size_t *, const size_t *, const size_t *, size_t, size_t, size_t, size_t, const void *, uint32_t, const sdfg_cl *, sdfg_cl *)) \
+    F(int32_t, clEnqueueNDRangeKernel, (sdfg_cl, sdfg_cl, uint32_t, const size_t *, const size_t *, const size_t *, uint32_t, const sdfg_cl *, sdfg_cl *)) \
+    F(int32_t, clFinish, (sdfg_cl)) \
+    F(int32_t, clReleaseKernel, (sdfg_cl)) \
+    F(int32_t, clReleaseMemObject, (sdfg_cl)) \
+    F(int32_t, clReleaseProgram, (sdfg_cl)) \
+    F(int32_t, clReleaseCommandQueue, (sdfg_cl)) \
+    F(int32_t, clReleaseContext, (sdfg_cl))
+
+/* A piece of memory: in use, or kept for the next request of its size. */
+typedef struct sdfg_piece {
+    char *address;
+    size_t bytes;
+    sdfg_cl memory;
+    bool is_used;
+    struct sdfg_piece *next;
+} sdfg_piece;
+
+typedef struct sdfg_kernel {
+    const char *name;
+    sdfg_cl kernel;
+    struct sdfg_kernel *next;
+} sdfg_kernel;
+
+typedef struct sdfg_device {
+    void *driver;
+    sdfg_cl device, context, queue, program;
+    bool is_open;
+    sdfg_piece *pieces;
+    sdfg_kernel *kernels;
+    /* The last error. */
+    char text[1024];
+#define SDFG_CL_MEMBER(result, name, parameters) result(*name) parameters;
+    SDFG_CL_FUNCTIONS(SDFG_CL_MEMBER)
+#undef SDFG_CL_MEMBER
+} sdfg_device;
+
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_failed(sdfg_device *device, int32_t error, const char *what) {
+    const bool is_memory = error == SDFG_CL_MEM_OBJECT_ALLOCATION_FAILURE || error == SDFG_CL_OUT_OF_RESOURCES || error == SDFG_CL_OUT_OF_HOST_MEMORY;
+    snprintf(device->text, sizeof device->text, "%s: error %d of OpenCL", what, (int)error);
+    return is_memory ? SDFG_DEVICE_MEMORY : SDFG_DEVICE_FAILED;
+}
+
+/* Finds the functions of the driver. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_load(sdfg_device *device) {
+    device->driver = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (device->driver == NULL) {
+        snprintf(device->text, sizeof device->text, "no driver of OpenCL: %s (packages `ocl-icd-libopencl1` and a driver such as `pocl-opencl-icd`)", dlerror());
+        return SDFG_DEVICE_FAILED;
+    }
+    const char *missing = NULL;
+#define SDFG_CL_FIND(result, name, parameters) \
+    if ((*(void **)&device->name = dlsym(device->driver, #name)) == NULL) { \
+        missing = #name; \
+    }
+    SDFG_CL_FUNCTIONS(SDFG_CL_FIND)
+#undef SDFG_CL_FIND
+    if (missing != NULL) {
+        snprintf(device->text, sizeof device->text, "libOpenCL.so.1 has no function `%s`", missing);
+        return SDFG_DEVICE_FAILED;
+    }
+    return 0;
+}
+
+/* The device that `SDFG_DEVICE` names, by its number or by a part of its name or its platform's; the first without it. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_choose(sdfg_device *device) {
+    const char *asked = getenv("SDFG_DEVICE");
+    const bool is_any = asked == NULL || asked[0] == 0;
+    char *end = NULL;
+    const long number = is_any ? 0 : strtol(asked, &end, 10);
+    const bool is_number = is_any || (end != asked && *end == 0);
+    sdfg_cl platforms[16], devices[16];
+    uint32_t n_platforms = 0, n_devices;
+    long position = 0;
+    (void)device->clGetPlatformIDs(16, platforms, &n_platforms);
+    for (uint32_t p = 0; p < n_platforms && p < 16; ++p) {
+        char platform[128] = "", name[128];
+        (void)device->clGetPlatformInfo(platforms[p], SDFG_CL_PLATFORM_NAME, sizeof platform - 1, platform, NULL);
+        n_devices = 0;
+        if (device->clGetDeviceIDs(platforms[p], 0xffffffffu, 16, devices, &n_devices) != SDFG_CL_SUCCESS) {
+            continue;
+        }
+        for (uint32_t d = 0; d < n_devices && d < 16; ++d, ++position) {
+            memset(name, 0, sizeof name);
+            (void)device->clGetDeviceInfo(devices[d], SDFG_CL_DEVICE_NAME, sizeof name - 1, name, NULL);
+            if (is_number ? position == number : strstr(name, asked) != NULL || strstr(platform, asked) != NULL) {
+                device->device = devices[d];
+                return 0;
+            }
+        }
+    }
+    if (position == 0) {
+        snprintf(device->text, sizeof device->text, "OpenCL has no device (packages such as `pocl-opencl-icd` have drivers)");
+    } else {
+        snprintf(device->text, sizeof device->text, "SDFG_DEVICE: none of the %ld devices of OpenCL is `%s` (`sdfg devices` lists them)", position, is_any ? "0" : asked);
+    }
+    return SDFG_DEVICE_FAILED;
+}
+
+/* Compiles the kernels. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_build(sdfg_device *device, const char **parts, uint32_t n_parts, const char *options) {
+    int32_t error = 0;
+    device->context = device->clCreateContext(NULL, 1, &device->device, NULL, NULL, &error);
+    if (error == SDFG_CL_SUCCESS) {
+        device->queue = device->clCreateCommandQueue(device->context, device->device, 0, &error);
+    }
+    if (error == SDFG_CL_SUCCESS) {
+        device->program = device->clCreateProgramWithSource(device->context, n_parts, parts, NULL, &error);
+    }
+    if (error != SDFG_CL_SUCCESS) {
+        return sdfg_device_failed(device, error, "the device cannot be used");
+    }
+    error = device->clBuildProgram(device->program, 1, &device->device, options, NULL, NULL);
+    if (error != SDFG_CL_SUCCESS) {
+        const int begin = snprintf(device->text, sizeof device->text, "the device does not compile the kernels (error %d of OpenCL): ", (int)error);
+        size_t bytes = 0;
+        char *log = NULL;
+        if (device->clGetProgramBuildInfo(device->program, device->device, SDFG_CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes) == SDFG_CL_SUCCESS) {
+            log = (char *)calloc(1, bytes + 1);
+        }
+        if (log != NULL && device->clGetProgramBuildInfo(device->program, device->device, SDFG_CL_PROGRAM_BUILD_LOG, bytes, log, NULL) == SDFG_CL_SUCCESS) {
+            snprintf(device->text + begin, sizeof device->text - (size_t)begin, "%s", log);
+        }
+        free(log);
+        return SDFG_DEVICE_FAILED;
+    }
+    return 0;
+}
+
+SDFG_DEVICE_FUNCTION void sdfg_device_close(sdfg_device *device) {
+    if (device == NULL) {
+        return;
+    }
+    for (sdfg_piece *piece = device->pieces; piece != NULL;) {
+        sdfg_piece *const next = piece->next;
+        (void)device->clReleaseMemObject(piece->memory);
+        munmap(piece->address, piece->bytes);
+        free(piece);
+        piece = next;
+    }
+    for (sdfg_kernel *kernel = device->kernels; kernel != NULL;) {
+        sdfg_kernel *const next = kernel->next;
+        (void)device->clReleaseKernel(kernel->kernel);
+        free(kernel);
+        kernel = next;
+    }
+    if (device->program != NULL) {
+        (void)device->clReleaseProgram(device->program);
+    }
+    if (device->queue != NULL) {
+        (void)device->clReleaseCommandQueue(device->queue);
+    }
+    if (device->context != NULL) {
+        (void)device->clReleaseContext(device->context);
+    }
+    /* The driver stays: threads of it may still run. */
+    free(device);
+}
+
+/* Opens the chosen device and compiles kernels for it, unless that was done. After an error, the device has its text. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_open(sdfg_device **out, const char *const *parts, uint32_t n_parts, const char *options) {
+    if (*out != NULL && (*out)->is_open) {
+        return 0;
+    }
+    sdfg_device_close(*out);
+    sdfg_device *const device = *out = (sdfg_device *)calloc(1, sizeof *device);
+    if (device == NULL) {
+        return SDFG_DEVICE_MEMORY;
+    }
+    int32_t status = sdfg_device_load(device);
+    if (status == 0) {
+        status = sdfg_device_choose(device);
+    }
+    if (status == 0) {
+        status = sdfg_device_build(device, (const char **)(uintptr_t)parts, n_parts, options);
+    }
+    device->is_open = status == 0;
+    return status;
+}
+
+/* The piece of memory in use in which an address lies; NULL if it is memory of the host. */
+SDFG_DEVICE_FUNCTION sdfg_piece *sdfg_device_find(sdfg_device *device, const void *address) {
+    for (sdfg_piece *piece = device->pieces; piece != NULL; piece = piece->next) {
+        if (piece->is_used && (const char *)address >= piece->address && (const char *)address < piece->address + piece->bytes) {
+            return piece;
+        }
+    }
+    return NULL;
+}
+
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_allocate(sdfg_device *device, void **pointer, size_t asked) {
+    const size_t page = 4096, bytes = asked > (size_t)INT64_MAX - page ? asked : (asked + page - (asked == 0 ? 0 : 1)) / page * page;
+    for (sdfg_piece *piece = device->pieces; piece != NULL; piece = piece->next) {
+        if (!piece->is_used && piece->bytes == bytes) {
+            piece->is_used = true;
+            *pointer = piece->address;
+            return 0;
+        }
+    }
+    uint64_t most = 0, all = 0;
+    int32_t error = SDFG_CL_INVALID_BUFFER_SIZE;
+    (void)device->clGetDeviceInfo(device->device, SDFG_CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof most, &most, NULL);
+    (void)device->clGetDeviceInfo(device->device, SDFG_CL_DEVICE_GLOBAL_MEM_SIZE, sizeof all, &all, NULL);
+    sdfg_piece *const piece = (sdfg_piece *)calloc(1, sizeof *piece);
+    void *address = MAP_FAILED;
+    if (piece != NULL && bytes <= most) {
+        address = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        piece->memory = device->clCreateBuffer(device->context, SDFG_CL_MEM_READ_WRITE, bytes, NULL, &error);
+    }
+    if (address == MAP_FAILED || error != SDFG_CL_SUCCESS) {
+        if (address != MAP_FAILED) {
+            munmap(address, bytes);
+        }
+        if (piece != NULL && error == SDFG_CL_SUCCESS) {
+            (void)device->clReleaseMemObject(piece->memory);
+        }
+        free(piece);
+        snprintf(device->text, sizeof device->text, "the device has no %llu bytes (at most %llu at once, %llu in all)", (unsigned long long)asked, (unsigned long long)most, (unsigned long long)all);
+        return SDFG_DEVICE_MEMORY;
+    }
+    piece->address = (char *)address;
+    piece->bytes = bytes;
+    piece->is_used = true;
+    piece->next = device->pieces;
+    device->pieces = piece;
+    *pointer = address;
+    return 0;
+}
+
+SDFG_DEVICE_FUNCTION void sdfg_device_free(sdfg_device *device, void *pointer) {
+    sdfg_piece *const piece = pointer == NULL || device == NULL ? NULL : sdfg_device_find(device, pointer);
+    if (piece != NULL) {
+        piece->is_used = false;
+    }
+}
+
+/* Copies rows of bytes between memories of host and device. The strides are distances of rows in bytes. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_copy(sdfg_device *device, void *to, int64_t to_stride, const void *from, int64_t from_stride, int64_t width, int64_t rows) {
+    if (width <= 0 || rows <= 0) {
+        return 0;
+    }
+    sdfg_piece *const target = sdfg_device_find(device, to), *const source = sdfg_device_find(device, from);
+    if (rows > 1 && to_stride == width && from_stride == width) {
+        width *= rows;
+        rows = 1;
+    }
+    int32_t error = SDFG_CL_SUCCESS;
+    const bool is_rectangle = rows > 1 && to_stride >= width && from_stride >= width && (target == NULL) != (source == NULL);
+    sdfg_piece *const piece = target != NULL ? target : source;
+    const size_t offset = piece == NULL ? 0 : (size_t)((target != NULL ? (const char *)to : (const char *)from) - piece->address);
+    const size_t stride = (size_t)(target != NULL ? to_stride : from_stride), other = (size_t)(target != NULL ? from_stride : to_stride);
+    /* A row of a rectangle lies within one row of the buffer. */
+    if (is_rectangle && offset % stride + (size_t)width <= stride) {
+        /* An origin is a column and a row: the offset is that of both. */
+        const size_t origin[3] = { offset % stride, offset / stride, 0 }, zero[3] = { 0, 0, 0 }, region[3] = { (size_t)width, (size_t)rows, 1 };
+        error = target != NULL
+            ? device->clEnqueueWriteBufferRect(device->queue, target->memory, 1, origin, zero, region, stride, 0, other, 0, from, 0, NULL, NULL)
+            : device->clEnqueueReadBufferRect(device->queue, source->memory, 1, origin, zero, region, stride, 0, other, 0, to, 0, NULL, NULL);
+        return error == SDFG_CL_SUCCESS ? 0 : sdfg_device_failed(device, error, "a copy fails");
+    }
+    for (int64_t row = 0; row < rows && error == SDFG_CL_SUCCESS; ++row) {
+        char *const to_row = (char *)to + row * to_stride;
+        const char *const from_row = (const char *)from + row * from_stride;
+        if (target != NULL && source != NULL) {
+            error = device->clEnqueueCopyBuffer(device->queue, source->memory, target->memory, (size_t)(from_row - source->address), (size_t)(to_row - target->address), (size_t)width, 0, NULL, NULL);
+        } else if (target != NULL) {
+            error = device->clEnqueueWriteBuffer(device->queue, target->memory, 1, (size_t)(to_row - target->address), (size_t)width, from_row, 0, NULL, NULL);
+        } else if (source != NULL) {
+            error = device->clEnqueueReadBuffer(device->queue, source->memory, 1, (size_t)(from_row - source->address), (size_t)width, to_row, 0, NULL, NULL);
+        } else {
+            memcpy(to_row, from_row, (size_t)width);
+        }
+    }
+    return error == SDFG_CL_SUCCESS ? 0 : sdfg_device_failed(device, error, "a copy fails");
+}
+
+/* An argument of a kernel: memory of the device, or the bytes of a value. */
+typedef struct sdfg_kernel_argument {
+    const void *value;
+    size_t bytes;
+} sdfg_kernel_argument;
+
+/* Starts a kernel on blocks of threads. An argument without bytes is memory of the device. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_launch(sdfg_device *device, const char *name, const size_t blocks[3], const size_t threads[3], uint32_t n_arguments, const sdfg_kernel_argument *arguments) {
+    int32_t error = SDFG_CL_SUCCESS;
+    sdfg_kernel *kernel = device->kernels;
+    while (kernel != NULL && strcmp(kernel->name, name) != 0) {
+        kernel = kernel->next;
+    }
+    if (kernel == NULL) {
+        kernel = (sdfg_kernel *)calloc(1, sizeof *kernel);
+        if (kernel == NULL) {
+            return sdfg_device_failed(device, SDFG_CL_OUT_OF_HOST_MEMORY, name);
+        }
+        kernel->name = name;
+        kernel->kernel = device->clCreateKernel(device->program, name, &error);
+        if (error != SDFG_CL_SUCCESS) {
+            free(kernel);
+            return sdfg_device_failed(device, error, name);
+        }
+        kernel->next = device->kernels;
+        device->kernels = kernel;
+    }
+    for (uint32_t n = 0; n < n_arguments && error == SDFG_CL_SUCCESS; ++n) {
+        if (arguments[n].bytes > 0) {
+            error = device->clSetKernelArg(kernel->kernel, n, arguments[n].bytes, arguments[n].value);
+            continue;
+        }
+        /* Kernels get whole pieces: what they are given begins where memory does. */
+        sdfg_piece *const piece = arguments[n].value == NULL ? NULL : sdfg_device_find(device, arguments[n].value);
+        if (arguments[n].value != NULL && (piece == NULL || piece->address != (const char *)arguments[n].value)) {
+            snprintf(device->text, sizeof device->text, "argument %u of the kernel `%s` is no memory of the device", (unsigned)n, name);
+            return SDFG_DEVICE_FAILED;
+        }
+        error = device->clSetKernelArg(kernel->kernel, n, sizeof(sdfg_cl), piece == NULL ? NULL : &piece->memory);
+    }
+    if (error == SDFG_CL_SUCCESS) {
+        const size_t all[3] = { blocks[0] * threads[0], blocks[1] * threads[1], blocks[2] * threads[2] };
+        error = device->clEnqueueNDRangeKernel(device->queue, kernel->kernel, 3, NULL, all, threads, 0, NULL, NULL);
+    }
+    return error == SDFG_CL_SUCCESS ? 0 : sdfg_device_failed(device, error, name);
+}
+
+/* Waits for all commands. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_finish(sdfg_device *device) {
+    const int32_t error = device->queue == NULL ? SDFG_CL_SUCCESS : device->clFinish(device->queue);
+    return error == SDFG_CL_SUCCESS ? 0 : sdfg_device_failed(device, error, "the device fails");
+}
+
+/* Lends memory of the host to the device: the pointer becomes the address of a copy, and `host` what it was. Memory of the
+ * device stays where it is, and `host` is then NULL. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_lend(sdfg_device *device, void **pointer, size_t bytes, void **host) {
+    void *copy = NULL;
+    *host = NULL;
+    if (*pointer == NULL || sdfg_device_find(device, *pointer) != NULL) {
+        return 0;
+    }
+    int32_t status = sdfg_device_allocate(device, &copy, bytes);
+    if (status == 0) {
+        status = sdfg_device_copy(device, copy, (int64_t)bytes, *pointer, (int64_t)bytes, (int64_t)bytes, 1);
+        *host = *pointer;
+        *pointer = copy;
+    }
+    return status;
+}

@@ -1,0 +1,261 @@
+//! Programs whose maps are kernels give the results of the interpreter: the tests of every device.
+
+use sdfg::dtype::ScalarType;
+use sdfg::interpret::{Arguments, Interpreter, Options};
+use sdfg::ir::Sdfg;
+use sdfg::tensor::Tensor;
+use sdfg::validate::{Validated, validate};
+use sdfg::value::Value;
+use sdfg_codegen::lower::{LowerError, LowerOptions, lower};
+use sdfg_codegen::plan::Plan;
+use sdfg_codegen::source::{SourceOptions, cuda_source, opencl_source};
+use sdfg_programs::programs::polybench::{KERNELS, arguments};
+use sdfg_programs::random::{Device, check_on_device};
+use sdfg_programs::trusted;
+use sdfg_transforms::{Transformation, fixed_point, rewrites::GpuTransform};
+
+pub(crate) fn parsed(source: &str) -> Validated {
+    let program = sdfg::text::parse("program.sdft", source).unwrap_or_else(|errors| panic!("{errors:?}"));
+    validate(program).unwrap_or_else(|rejected| panic!("{rejected}\n{source}"))
+}
+
+pub(crate) fn plan_of(program: &Validated, device: Device) -> Result<Plan, LowerError> {
+    let expanded = sdfg_library::expand(program.sdfg(), &sdfg_library::BuiltIn)
+        .unwrap_or_else(|error| panic!("{error}"));
+    let expanded = validate(expanded).unwrap_or_else(|rejected| panic!("{rejected}"));
+    let options = LowerOptions { serial_components: true, ..LowerOptions::default() };
+    lower(&expanded, &device.target(), &options)
+}
+
+pub(crate) fn interpreted(program: &Validated, arguments: &Arguments) -> Arguments {
+    let mut arguments = arguments.clone();
+    let mut interpreter = Interpreter::new(program).unwrap_or_else(|error| panic!("{error}"));
+    interpreter.run(&mut arguments, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    arguments
+}
+
+pub(crate) fn on_device(program: &Validated, arguments: &Arguments, device: Device) -> Arguments {
+    let plan = plan_of(program, device).unwrap_or_else(|error| panic!("{error}"));
+    let library = device.load(&plan).unwrap_or_else(|error| panic!("{error}"));
+    let mut arguments = arguments.clone();
+    trusted::run(&library, &mut arguments, None).unwrap_or_else(|error| panic!("{error}"));
+    arguments
+}
+
+/// The program with every map as a kernel that `GPUTransform` takes, and their number.
+fn transformed(program: &Sdfg) -> (Validated, usize) {
+    let mut program = program.clone();
+    let transformation: Box<dyn Transformation> = Box::new(GpuTransform::default());
+    let applied = fixed_point(&mut program, &[transformation], None);
+    let program = validate(program).unwrap_or_else(|rejected| panic!("{rejected}"));
+    (program, applied.iter().map(|tally| tally.applications).sum())
+}
+
+/// A real number or an integer.
+fn number(value: Value) -> f64 {
+    match value {
+        Value::F64(value) => value,
+        Value::F32(value) => f64::from(value),
+        other => other.to_i64().map_or(f64::NAN, |value| value as f64),
+    }
+}
+
+/// A small number in memory.
+fn bytes(ty: ScalarType, value: i64) -> Vec<u8> {
+    match ty {
+        ScalarType::F32 => (value as f32).to_le_bytes().to_vec(),
+        ScalarType::F64 => (value as f64).to_le_bytes().to_vec(),
+        _ => value.to_le_bytes()[..ty.size()].to_vec(),
+    }
+}
+
+fn kernels_of(plan: &Plan, device: Device) -> usize {
+    let options = SourceOptions::default();
+    let (source, word) = match device {
+        Device::Cuda => (cuda_source(plan, &options), "static __global__ "),
+        Device::OpenCl => (opencl_source(plan, &options), "__kernel "),
+    };
+    source.unwrap_or_else(|error| panic!("{error}")).matches(word).count()
+}
+
+/// A third of the kernels of PolyBench gives the results of the interpreter, up to the accuracy of mathematical functions.
+pub(crate) fn polybench_runs_on_the_device(device: Device, part: usize) {
+    let mut kernels = 0;
+    for kernel in KERNELS.iter().skip(part).step_by(3) {
+        let program = (kernel.build)().unwrap_or_else(|rejected| panic!("{}: {rejected}", kernel.name)).0;
+        let given = arguments(kernel, &program, kernel.mini).unwrap_or_else(|error| panic!("{error}"));
+        let (program, count) = transformed(program.sdfg());
+        if count == 0 {
+            continue;
+        }
+        let plan = plan_of(&program, device).unwrap_or_else(|error| panic!("{}: {error}", kernel.name));
+        assert_eq!(kernels_of(&plan, device), count, "{}", kernel.name);
+        kernels += count;
+        let (expected, found) = (interpreted(&program, &given), on_device(&program, &given, device));
+        for (name, expected) in expected.tensors() {
+            let found = found.get(name).unwrap_or_else(|| panic!("{}: no `{name}`", kernel.name));
+            for (expected, found) in expected.values().map(number).zip(found.values().map(number)) {
+                let is_close = (expected - found).abs() <= 1e-12 * expected.abs().max(1.0);
+                assert!(is_close || expected.is_nan() && found.is_nan(), "{}: `{name}`", kernel.name);
+            }
+        }
+    }
+    assert!(kernels >= 9, "{kernels} kernels");
+}
+
+/// Random programs; `cargo xtask random --target cuda|opencl` runs any number.
+pub(crate) fn random_programs_run_on_the_device(device: Device, seeds: std::ops::Range<u64>) {
+    let (mut kernels, mut blocks) = (0, 0);
+    for seed in seeds {
+        let counts = check_on_device(seed, device).unwrap_or_else(|failure| panic!("{failure}"));
+        let applied = |name| counts.get(name).map_or(0, |outcomes| outcomes.applied);
+        kernels += applied("GPUTransform");
+        blocks += applied("gpu_block");
+    }
+    assert!(kernels > 8 && blocks > 3, "{kernels} kernels, {blocks} for blocks");
+}
+
+/// Threads of many blocks combine into few elements, by the atomic functions of the device.
+pub(crate) fn conflicts_are_resolved_by_atomic_functions(device: Device) {
+    const N: i64 = 5000;
+    let types = [
+        ScalarType::F32,
+        ScalarType::F64,
+        ScalarType::I8,
+        ScalarType::U16,
+        ScalarType::I32,
+        ScalarType::U32,
+        ScalarType::I64,
+        ScalarType::U64,
+    ];
+    let resolutions = ["sum", "product", "min", "max"];
+    let (mut containers, mut states) = (String::new(), String::new());
+    let mut given = Arguments::new().with_symbol("N", N);
+    for (ty, resolution) in types.iter().flat_map(|ty| resolutions.map(|resolution| (*ty, resolution))) {
+        let (name, case) = (ty.name(), format!("{}_{resolution}", ty.name()));
+        containers.push_str(&format!(
+            "  array A_{case}: {name}[N] storage(gpu_global)\n  array S_{case}: {name}[4] storage(gpu_global)\n"
+        ));
+        states.push_str(&format!(
+            "  state s_{case} {{
+    access A_{case}
+    access S_{case}
+    map m [i = 0:N] schedule(gpu_grid) {{
+      tasklet t (x) -> (y) {{ y = x }}
+      m.A -> t.x: A_{case}[i]
+      t.y -> m.S: S_{case}[i % 4] wcr({resolution})
+    }}
+    A_{case} -> m.A
+    m.S -> S_{case}
+  }}\n"
+        ));
+        // Products stay small: all but a few factors are 1.
+        let value = |i: i64| if resolution == "product" { 1 + i64::from(i % 991 == 0) } else { i % 7 };
+        let tensor = |values: &[i64]| {
+            let bytes = values.iter().flat_map(|value| bytes(ty, *value)).collect();
+            Tensor::from_bytes(ty.into(), vec![values.len() as i64], bytes)
+                .unwrap_or_else(|error| panic!("{error}"))
+        };
+        given.set(format!("A_{case}"), tensor(&(0..N).map(value).collect::<Vec<i64>>()));
+        given.set(format!("S_{case}"), tensor(&[1, 2, 3, 1]));
+    }
+    let program = parsed(&format!("sdfg combine {{\n  symbol N: i64\n{containers}{states}}}"));
+    let (expected, found) = (interpreted(&program, &given), on_device(&program, &given, device));
+    for (name, expected) in expected.tensors() {
+        assert_eq!(Some(expected), found.get(name), "{name}");
+    }
+}
+
+/// A program of the plan tests, without its plan.
+fn planned(name: &str) -> Validated {
+    let path = format!("{}/tests/plans/{name}.sdft", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{error}"));
+    parsed(text.split("#= plan").next().unwrap_or_default())
+}
+
+pub(crate) fn small_numbers<const RANK: usize>(shape: [i64; RANK], factor: i64) -> Tensor {
+    let bytes = (0..shape.iter().product::<i64>())
+        .flat_map(|i| bytes(ScalarType::F64, (i * factor) % 7 - 3))
+        .collect();
+    Tensor::from_bytes(ScalarType::F64.into(), shape.to_vec(), bytes)
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Threads of a block exchange values through memory of the block.
+pub(crate) fn blocks_share_memory(device: Device) {
+    let (product, relaxation) = (planned("blocks"), planned("barriers"));
+    for n in [1, 8, 13, 24] {
+        let mut given = Arguments::new().with_symbol("N", n);
+        for (name, factor) in [("A", 3), ("B", 5), ("C", 2)] {
+            given.set(name, small_numbers([n, n], factor));
+        }
+        let (expected, found) = (interpreted(&product, &given), on_device(&product, &given, device));
+        assert_eq!(expected.get("C"), found.get("C"), "N = {n}");
+    }
+    let mut given = Arguments::new().with_symbol("N", 9);
+    given.set("A", small_numbers([9, 32], 3));
+    given.set("B", small_numbers([9, 32], 5));
+    let (expected, found) = (interpreted(&relaxation, &given), on_device(&relaxation, &given, device));
+    assert_eq!(expected.get("B"), found.get("B"));
+}
+
+/// A loop of a block ends by a condition over memory that its threads change: all threads see the same values.
+pub(crate) fn conditions_of_blocks_are_those_of_all_threads(device: Device) {
+    let program = parsed(
+        "sdfg settle {
+  symbol N: i64
+  array A: f64[N, 32] storage(gpu_global)
+  state s {
+    access A
+    access out = A
+    map m [r = 0:N] schedule(gpu_grid) {
+      nested halve (v) -> (v) with (R = r) sdfg halve {
+        symbol R: i64
+        array v: f64[32] storage(gpu_global)
+        transient scalar left: f64 storage(gpu_shared)
+        transient array w: f64[32] storage(gpu_shared)
+        state begin {
+          access left
+          tasklet b () -> (y) { y = R + 2 }
+          b.y -> left: left
+        }
+        while l: left > 0 {
+          state step {
+            access v
+            access w
+            access next = v
+            access left
+            access less = left
+            map turn [i = 0:32] schedule(gpu_block) {
+              tasklet t (x) -> (y) { y = x }
+              turn.v -> t.x: v[31 - i]
+              t.y -> turn.w: w[i]
+            }
+            map back [i = 0:32] schedule(gpu_block) {
+              tasklet u (x) -> (y) { y = x + i }
+              back.w -> u.x: w[i]
+              u.y -> back.v: v[i]
+            }
+            tasklet d (x) -> (y) { y = x - 1 }
+            v -> turn.v
+            turn.w -> w
+            w -> back.w
+            back.v -> next
+            left -> d.x: left
+            d.y -> less: left
+          }
+        }
+      }
+      m.A -> halve.v: A[r, 0:32]
+      halve.v -> m.out: A[r, 0:32]
+    }
+    A -> m.A
+    m.out -> out
+  }
+}",
+    );
+    let mut given = Arguments::new().with_symbol("N", 5);
+    given.set("A", small_numbers([5, 32], 3));
+    let (expected, found) = (interpreted(&program, &given), on_device(&program, &given, device));
+    assert_eq!(expected.get("A"), found.get("A"));
+}

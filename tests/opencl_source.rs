@@ -1,0 +1,186 @@
+//! OpenCL source: programs whose maps are kernels give the results of the interpreter. Kernels run on the device that
+//! `SDFG_DEVICE` names, or the first one: PoCL, which runs them on this processor. The tests report that they are skipped on a
+//! machine without a driver of OpenCL; `cargo xtask setup` installs one.
+
+#![expect(clippy::print_stdout, reason = "a skipped test says so")]
+
+mod device;
+
+use device::{parsed, plan_of};
+use sdfg::interpret::Arguments;
+use sdfg_programs::random::Device;
+use sdfg_programs::trusted;
+
+/// Whether this machine has a device of OpenCL; a note if it has none.
+fn has_opencl() -> bool {
+    let program = parsed(
+        "sdfg one {
+  array A: f64[1] storage(gpu_global)
+  state s {
+    access A
+    map m [i = 0:1] schedule(gpu_grid) {
+      tasklet t () -> (y) { y = 1 }
+      t.y -> m.A: A[i]
+    }
+    m.A -> A
+  }
+}",
+    );
+    let plan = plan_of(&program, Device::OpenCl).unwrap_or_else(|error| panic!("{error}"));
+    let library = Device::OpenCl.load(&plan).unwrap_or_else(|error| panic!("{error}"));
+    let mut arguments = Arguments::new();
+    arguments.set("A", device::small_numbers([1], 1));
+    match trusted::run(&library, &mut arguments, None) {
+        Ok(()) => true,
+        Err(error) => {
+            let text = error.to_string();
+            assert!(text.contains("no driver of OpenCL") || text.contains("OpenCL has no device"), "{text}");
+            println!("skipped: {text}");
+            false
+        }
+    }
+}
+
+/// See `device::polybench_runs_on_the_device`.
+#[test]
+fn first_third_of_polybench_runs_on_the_device() {
+    if !has_opencl() {
+        return;
+    }
+    device::polybench_runs_on_the_device(Device::OpenCl, 0);
+}
+
+/// See `device::polybench_runs_on_the_device`.
+#[test]
+fn second_third_of_polybench_runs_on_the_device() {
+    if !has_opencl() {
+        return;
+    }
+    device::polybench_runs_on_the_device(Device::OpenCl, 1);
+}
+
+/// See `device::polybench_runs_on_the_device`.
+#[test]
+fn last_third_of_polybench_runs_on_the_device() {
+    if !has_opencl() {
+        return;
+    }
+    device::polybench_runs_on_the_device(Device::OpenCl, 2);
+}
+
+/// See `device::random_programs_run_on_the_device`.
+#[test]
+fn random_programs_run_on_the_device() {
+    if !has_opencl() {
+        return;
+    }
+    device::random_programs_run_on_the_device(Device::OpenCl, 6_000_000..6_000_016);
+}
+
+/// See `device::conflicts_are_resolved_by_atomic_functions`.
+#[test]
+fn conflicts_are_resolved_by_atomic_functions() {
+    if !has_opencl() {
+        return;
+    }
+    device::conflicts_are_resolved_by_atomic_functions(Device::OpenCl);
+}
+
+/// See `device::blocks_share_memory`.
+#[test]
+fn blocks_share_memory() {
+    if !has_opencl() {
+        return;
+    }
+    device::blocks_share_memory(Device::OpenCl);
+}
+
+/// See `device::conditions_of_blocks_are_those_of_all_threads`.
+#[test]
+fn conditions_of_blocks_are_those_of_all_threads() {
+    if !has_opencl() {
+        return;
+    }
+    device::conditions_of_blocks_are_those_of_all_threads(Device::OpenCl);
+}
+
+/// Without enough memory of the device, a run ends with a status and the sizes, and the next run succeeds.
+#[test]
+fn memory_that_a_device_does_not_have_is_an_error_with_sizes() {
+    if !has_opencl() {
+        return;
+    }
+    let program = parsed(
+        "sdfg large {
+  symbol N: i64
+  array A: f64[1]
+  transient array T: f64[N] storage(gpu_global)
+  state s {
+    access A
+    access T
+    map m [i = 0:1] schedule(gpu_grid) {
+      tasklet t () -> (y) { y = 3 }
+      t.y -> m.T: T[i]
+    }
+    m.T -> T
+    T -> A: T[0] -> A[0]
+  }
+}",
+    );
+    let plan = plan_of(&program, Device::OpenCl).unwrap_or_else(|error| panic!("{error}"));
+    let library = Device::OpenCl.load(&plan).unwrap_or_else(|error| panic!("{error}"));
+    let run = |n: i64| {
+        let mut arguments = Arguments::new().with_symbol("N", n);
+        arguments.set("A", device::small_numbers([1], 1));
+        trusted::run(&library, &mut arguments, None).map(|()| arguments)
+    };
+    let text = run(1 << 40).map(|_| ()).expect_err("no memory").to_string();
+    assert!(text.contains("the device has no 8796093022208 bytes (at most "), "{text}");
+    let results = run(4).unwrap_or_else(|error| panic!("{error}"));
+    let found = results.get("A").and_then(|tensor| tensor.values().next());
+    assert_eq!(found, Some(sdfg::value::Value::F64(3.0)));
+}
+
+/// The statuses of the device's functions in C are those of programs.
+#[test]
+fn statuses_of_devices_are_those_of_programs() {
+    use sdfg_codegen::interface::Status;
+    let (memory, device) = (Status::OutOfMemory.code(), Status::Device.code());
+    let text = format!("enum {{ SDFG_DEVICE_MEMORY = {memory}, SDFG_DEVICE_FAILED = {device} }};");
+    let plan = plan_of(&parsed("sdfg none {\n  state s {\n  }\n}"), Device::OpenCl);
+    let plan = plan.unwrap_or_else(|error| panic!("{error}"));
+    let source = sdfg_codegen::source::opencl_source(&plan, &sdfg_codegen::source::SourceOptions::default());
+    assert!(source.unwrap_or_else(|error| panic!("{error}")).contains(&text));
+}
+
+/// Containers, symbols and maps may have names that are keywords or functions of OpenCL C.
+#[test]
+fn names_of_opencl_are_free_for_programs() {
+    if !has_opencl() {
+        return;
+    }
+    let program = parsed(
+        "sdfg words {
+  symbol step: i64
+  array global: f64[step] storage(gpu_global)
+  array kernel: f64[step] storage(gpu_global)
+  state s {
+    access global
+    access kernel
+    map barrier [half = 0:step] schedule(gpu_grid) {
+      tasklet t (uint) -> (double4) { double4 = min(uint, 2.0) + half }
+      barrier.A -> t.uint: global[half]
+      t.double4 -> barrier.B: kernel[half]
+    }
+    global -> barrier.A
+    barrier.B -> kernel
+  }
+}",
+    );
+    let mut given = Arguments::new().with_symbol("step", 5);
+    given.set("global", device::small_numbers([5], 3));
+    given.set("kernel", device::small_numbers([5], 1));
+    let (expected, found) =
+        (device::interpreted(&program, &given), device::on_device(&program, &given, Device::OpenCl));
+    assert_eq!(expected.get("kernel"), found.get("kernel"));
+}
