@@ -6,6 +6,7 @@ use sdfg::ir::Sdfg;
 use sdfg::path::ElementPath;
 use sdfg::symbolic::Symbol;
 use sdfg::validate::validate;
+use sdfg_codegen::ranks::{LocaliseError, Traffic, TrafficError};
 use sdfg_library::{ExpandLibrary, transformations};
 use sdfg_transforms::distribute::{
     Distribute, DistributeError, Distributed, Searched, distribute, distribute_by, outer_maps, prepare,
@@ -38,8 +39,32 @@ impl Case {
         let merged = counts.entry("RedundantRedistribution").or_default();
         (0..outcome.left_out).for_each(|_| merged.note(Ok(())));
         self.compare(pipeline.program(), Soundness::ChangesRounding)
+            .and_then(|()| self.counted(&pipeline, ranks as u32).map(|_| ()))
             .map_err(|what| format!("distributed by {}: {what}", pipeline.chain().lines().join("; ")))?;
         Ok(counts)
+    }
+
+    /// Bytes that each rank receives by moves of a distributed program, as the interpreter counts them on so many virtual ranks, if
+    /// those that follow from the copies alone are the same. Combinations count apart: they take the steps of an all-reduce.
+    ///
+    /// # Errors
+    /// If they differ, or the program fails.
+    pub(crate) fn counted(&self, pipeline: &Pipeline, ranks: u32) -> Result<Vec<u64>, String> {
+        let program = validate(pipeline.program().clone()).map_err(|rejected| rejected.to_string())?;
+        let report = self.report(&program, ranks)?;
+        let mut counted: Vec<u64> = report.received.iter().map(|received| received.copied).collect();
+        counted.resize(ranks as usize, 0);
+        let predicted = match Traffic::of(program.sdfg(), &named(self.arguments.symbols()), ranks) {
+            Ok(traffic) => traffic.moved(),
+            Err(TrafficError::Data { .. } | TrafficError::Localise(LocaliseError::Unsupported { .. })) => {
+                return Ok(counted);
+            }
+            Err(error) => return Err(error.to_string()),
+        };
+        match predicted == counted {
+            true => Ok(counted),
+            false => Err(format!("ranks receive {counted:?} bytes, and {predicted:?} were predicted")),
+        }
     }
 
     /// The program, distributed by random numbers of parts of its maps, at most so many for each.

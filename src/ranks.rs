@@ -117,11 +117,9 @@ impl Case {
     }
 
     /// Compares the bytes that a rank received by moves, as the library of communication counted them, with those of the interpreter
-    /// on as many virtual ranks. Combinations count apart: they take the steps of an all-reduce.
+    /// on as many virtual ranks.
     fn same_bytes(&self, pipeline: &Pipeline, ranks: &Ranks<'_>, received: i64) -> Result<(), String> {
-        let program = validate(pipeline.program().clone()).map_err(|rejected| rejected.to_string())?;
-        let report = self.report(&program, ranks.count as u32)?;
-        let expected = report.received.get(ranks.rank).map_or(0, |received| received.copied);
+        let expected = self.counted(pipeline, ranks.count as u32)?.get(ranks.rank).copied().unwrap_or(0);
         if u64::try_from(received) == Ok(expected) {
             return Ok(());
         }

@@ -38,7 +38,8 @@ pub(crate) struct Info {
     /// Set a symbol in costs and sizes.
     #[arg(long = "set", value_name = "SYMBOL=VALUE")]
     symbols: Vec<SymbolValue>,
-    /// Show the memory that each of N ranks holds of a distributed program; needs the symbols of sizes.
+    /// Show the memory that each of N ranks holds of a distributed program, and the bytes that ranks receive by each copy; needs the
+    /// symbols of sizes.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     ranks: Option<u32>,
     /// Accept C++ code of DaCe's files as external tasklets. This command does not compile it.

@@ -340,9 +340,12 @@ impl PartsOf {
         inner.partition_point(|start| *start <= i) as i64
     }
 
-    /// Whether part `k`, or also its halo, has a position.
+    /// Whether part `k`, or also its halo, has a position. An empty part has no halo.
     fn holds(&self, k: i64, i: i64, with_halo: bool) -> bool {
         let (begin, end) = (self.starts[k as usize], self.starts[k as usize + 1]);
+        if begin == end {
+            return false;
+        }
         let [before, after] = if with_halo { self.halo } else { [0, 0] };
         (begin.saturating_sub(before)..end.saturating_add(after)).contains(&i)
     }

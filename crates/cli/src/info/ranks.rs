@@ -1,4 +1,4 @@
-//! Memory of the ranks of a distributed program.
+//! Memory of the ranks of a distributed program, and the bytes that they receive.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use sdfg::symbolic::{EvalError, Expr, Symbol};
 use sdfg::validate::Validated;
 use sdfg_codegen::interface::ArgumentKind;
 use sdfg_codegen::plan::Plan;
-use sdfg_codegen::ranks::{RankProgram, is_distributed, localise};
+use sdfg_codegen::ranks::{CopyTraffic, RankProgram, Traffic, is_distributed, localise};
 
 use super::costs::Values;
 use super::memory::planned;
@@ -19,7 +19,7 @@ struct Held {
     transients: i64,
 }
 
-/// One line for each rank, and one for the largest.
+/// One line for each rank, one for the largest, and one for each copy that may move data.
 ///
 /// # Errors
 /// If the program is not distributed, is divided over more ranks, or a size has no value.
@@ -48,7 +48,26 @@ pub(super) fn lines(program: &Validated, values: &Values, ranks: u32) -> Result<
         lines.push(format!("rank {rank}: {arguments} bytes of arguments, {transients} bytes of transients"));
     }
     lines.push(format!("memory of the largest rank: {largest} bytes"));
+    match Traffic::of(program.sdfg(), values, ranks) {
+        Ok(traffic) => {
+            lines.extend(traffic.copies.iter().map(copy_line));
+            let most = traffic.received().into_iter().max().unwrap_or(0);
+            lines.push(format!("received by the rank that receives most: {most} bytes"));
+        }
+        Err(error) => lines.push(format!("received bytes: unknown ({error})")),
+    }
     Ok(lines)
+}
+
+/// `copy A -> B in state s: 3 times, at most 80 bytes received by a rank, 240 by all`.
+fn copy_line(copy: &CopyTraffic) -> String {
+    let CopyTraffic { state, source, target, combines, times, received } = copy;
+    let (most, all) = (received.iter().max().copied().unwrap_or(0), received.iter().sum::<u64>());
+    let verb = if *combines { "combination" } else { "copy" };
+    format!(
+        "{verb} {source} -> {target} in state {state}: {times} time{}, {most} bytes received by one rank at most, {all} by all",
+        if *times == 1 { "" } else { "s" }
+    )
 }
 
 /// Bytes of the rank that holds most; `None` if they have no value, or there is no native code.

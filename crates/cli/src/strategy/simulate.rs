@@ -6,6 +6,7 @@ use std::str::FromStr;
 use sdfg::ir::Sdfg;
 use sdfg::validate::Validated;
 use sdfg_codegen::mpi::{Launcher, Mpi};
+use sdfg_codegen::ranks::Traffic;
 use sdfg_transforms::Pipeline;
 use sdfg_transforms::distribute::distribute;
 use sdfg_transforms::strategy::model::{ModelOptions, Predicted};
@@ -65,6 +66,8 @@ pub(super) struct Point {
     pub(super) predicted: Predicted,
     /// Seconds if the first dimension of each operation is divided.
     pub(super) data_parallel: Option<f64>,
+    /// Bytes that the rank that receives most does receive; `None` if only a run knows.
+    received: Option<u64>,
     /// Bytes of the rank that holds most; `None` if only a run knows.
     memory: Option<i64>,
     /// Median of seconds on this machine.
@@ -102,11 +105,13 @@ impl Simulation<'_> {
         let mut divided = Pipeline::on(self.prepared.sdfg().clone());
         let _ = distribute(&mut divided, &solved.file, !self.whole_arguments).map_err(Failure::program)?;
         let memory = bytes_of_largest_rank(divided.program(), &model.values, ranks);
+        let traffic = Traffic::of(divided.program(), &model.values, ranks).ok();
+        let received = traffic.map(|traffic| traffic.received().into_iter().max().unwrap_or(0));
         let measured = match self.measure && ranks <= 2 {
             true => Some(measured(divided.program(), ranks, symbols)?),
             false => None,
         };
-        Ok(Point { ranks, predicted, data_parallel: solved.file.data_parallel, memory, measured })
+        Ok(Point { ranks, predicted, data_parallel: solved.file.data_parallel, received, memory, measured })
     }
 }
 
@@ -166,7 +171,8 @@ impl Scaling {
         let mut rows: Vec<Vec<String>> = vec![heads.into_iter().map(str::to_owned).collect()];
         let first = self.points.first().map_or(0.0, |point| point.predicted.seconds);
         for point in &self.points {
-            let Predicted { seconds, communication_seconds, received } = &point.predicted;
+            let Predicted { seconds, communication_seconds, received: modelled } = &point.predicted;
+            let modelled = modelled.iter().max().copied().unwrap_or(0);
             let or_unknown = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
             let mut row = vec![
                 point.ranks.to_string(),
@@ -174,7 +180,7 @@ impl Scaling {
                 format!("{communication_seconds:.3e}"),
                 if *seconds > 0.0 { format!("{:.2}", first / seconds) } else { "-".to_owned() },
                 or_unknown(point.data_parallel.map(|seconds| format!("{seconds:.3e}"))),
-                received.iter().max().copied().unwrap_or(0).to_string(),
+                point.received.map_or_else(|| format!("~{modelled}"), |bytes| bytes.to_string()),
                 or_unknown(point.memory.map(|bytes| bytes.to_string())),
             ];
             if has_measured {

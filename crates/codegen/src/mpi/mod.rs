@@ -9,6 +9,7 @@ mod compiler;
 mod context;
 mod hooks;
 mod launch;
+mod received;
 mod words;
 
 use std::path::PathBuf;

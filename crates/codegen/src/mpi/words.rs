@@ -145,6 +145,16 @@ impl Flags {
             | ((self.is_fresh as i64) << 3)
             | ((self.is_in_place as i64) << 4)
     }
+
+    const fn from_word(word: i64) -> Self {
+        Flags {
+            are_source_replicas_current: word & 1 != 0,
+            is_source_everywhere: word >> 1 & 1 != 0,
+            is_target_everywhere: word >> 2 & 1 != 0,
+            is_fresh: word >> 3 & 1 != 0,
+            is_in_place: word >> 4 & 1 != 0,
+        }
+    }
 }
 
 /// The elements of a dimension that are moved: `begin + step * m` for each index `m` of a moved dimension, or `begin` alone.
@@ -223,6 +233,24 @@ impl Move {
         self.target.push_words(&mut words);
         words
     }
+
+    /// The move that words describe; `None` if they describe none.
+    pub fn from_words(words: &[i64]) -> Option<Self> {
+        let mut rest = words.iter().copied();
+        let (bytes, code, scalar, flags) = (rest.next()?, rest.next()?, rest.next()?, rest.next()?);
+        let scalar = *ScalarType::ALL.get(usize::try_from(scalar).ok()?)?;
+        let extents = list(&mut rest, 0)?;
+        let moved = Move {
+            scalar,
+            lanes: bytes / i64::try_from(scalar.size()).ok()?,
+            combination: *Combination::ALL.get(usize::try_from(code).ok()?)?,
+            flags: Flags::from_word(flags),
+            extents,
+            source: Side::from_words(&mut rest)?,
+            target: Side::from_words(&mut rest)?,
+        };
+        rest.next().is_none().then_some(moved)
+    }
 }
 
 impl Side {
@@ -233,27 +261,48 @@ impl Side {
 
     /// The box that a rank holds, which is its local array: its part with halos. `None` if it holds nothing.
     pub fn held(&self, rank: usize, is_everywhere: bool) -> Option<Vec<Range<i64>>> {
-        let mut rest = i64::try_from(rank).ok()?;
-        let mut coordinates = vec![0; self.grid.len()];
-        if !is_everywhere {
-            if rest >= self.processes() {
-                return None;
-            }
-            for (coordinate, extent) in coordinates.iter_mut().zip(&self.grid).rev() {
-                (*coordinate, rest) = (rest % extent, rest / extent);
-            }
-        }
+        let own = self.own(rank, is_everywhere)?;
+        let with_halo = |(range, dimension): (Range<i64>, &Dimension)| {
+            let low = range.start.saturating_sub(dimension.before).max(0);
+            low..range.end.saturating_add(dimension.after).min(dimension.extent)
+        };
+        Some(own.into_iter().zip(&self.dimensions).map(with_halo).collect())
+    }
+
+    /// The part of a rank, without halos. `None` if it has no elements.
+    pub fn own(&self, rank: usize, is_everywhere: bool) -> Option<Vec<Range<i64>>> {
+        let coordinates = match is_everywhere {
+            true => vec![0; self.grid.len()],
+            false => self.coordinates(rank)?,
+        };
         let range = |dimension: &Dimension| {
             let part = match dimension.cut {
                 None => 0,
                 Some(cut) => usize::try_from(*coordinates.get(cut)?).ok()?,
             };
             let (start, end) = (*dimension.starts.get(part)?, *dimension.starts.get(part + 1)?);
-            let low = start.saturating_sub(dimension.before).max(0);
-            let high = end.saturating_add(dimension.after).min(dimension.extent);
-            (start < end).then_some(low..high)
+            (start < end).then_some(start..end)
         };
         self.dimensions.iter().map(range).collect()
+    }
+
+    /// The number of a rank among those that have the same part, and how many they are. The owner has number 0. `None` if the rank is
+    /// no process of the grid.
+    pub(super) fn replica(&self, rank: usize) -> Option<(i64, i64)> {
+        let coordinates = self.coordinates(rank)?;
+        let is_cutting = |at: usize| self.dimensions.iter().any(|dimension| dimension.cut == Some(at));
+        let others = coordinates.iter().zip(&self.grid).enumerate().filter(|(at, _)| !is_cutting(*at));
+        Some(others.fold((0, 1), |(number, n), (_, (at, extent))| (number * extent + at, n * extent)))
+    }
+
+    /// The coordinates of a rank in the grid. `None` if it is no process of it.
+    fn coordinates(&self, rank: usize) -> Option<Vec<i64>> {
+        let mut rest = i64::try_from(rank).ok().filter(|rank| *rank < self.processes())?;
+        let mut coordinates = vec![0; self.grid.len()];
+        for (coordinate, extent) in coordinates.iter_mut().zip(&self.grid).rev() {
+            (*coordinate, rest) = (rest % extent, rest / extent);
+        }
+        Some(coordinates)
     }
 
     fn push_words(&self, words: &mut Vec<i64>) {
@@ -269,6 +318,31 @@ impl Side {
             words.extend([begin, step, index(moved)]);
         }
     }
+}
+
+impl Side {
+    fn from_words(rest: &mut impl Iterator<Item = i64>) -> Option<Self> {
+        let rank = usize::try_from(rest.next()?).ok()?;
+        let grid = list(rest, 0)?;
+        let mut dimensions = Vec::new();
+        for _ in 0..rank {
+            let (extent, cut) = (rest.next()?, usize::try_from(rest.next()?).ok());
+            let (starts, before, after) = (list(rest, 1)?, rest.next()?, rest.next()?);
+            let elements = Elements { begin: 0, step: 1, moved: None };
+            dimensions.push(Dimension { extent, cut, starts, before, after, elements });
+        }
+        for dimension in &mut dimensions {
+            let (begin, step, moved) = (rest.next()?, rest.next()?, usize::try_from(rest.next()?).ok());
+            dimension.elements = Elements { begin, step, moved };
+        }
+        Some(Side { grid, dimensions })
+    }
+}
+
+/// A list of so many words more than the first word says.
+fn list(rest: &mut impl Iterator<Item = i64>, more: usize) -> Option<Vec<i64>> {
+    let n = usize::try_from(rest.next()?).ok()?;
+    (0..n + more).map(|_| rest.next()).collect()
 }
 
 /// The length of a list as a word.
@@ -326,5 +400,6 @@ mod tests {
         let source = [1, 0, 9, -1, 1, 0, 9, 0, 0, 1, 2, 0];
         let target = [2, 2, 2, 2, 4, -1, 1, 0, 4, 0, 0, 9, 1, 2, 0, 5, 9, 1, 2, 2, 1, -1, 3, 1, 0];
         assert_eq!(moved.words(), [&head[..], &source, &target].concat());
+        assert_eq!(Move::from_words(&moved.words()), Some(moved));
     }
 }

@@ -5,7 +5,7 @@ use sdfg::dtype::{ElementType, ScalarType};
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{
     Access, ConflictResolution, Connector, Container, ContainerId, ContainerKind, Distribution, Edge, EdgeId,
-    Flow, Layout, Memlet, Node, NodeId, NodeKind, State, StateId, Tasklet, TaskletBody,
+    Flow, Layout, Memlet, Node, NodeId, NodeKind, Sdfg, State, StateId, Tasklet, TaskletBody,
 };
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::Expr;
@@ -20,12 +20,12 @@ use crate::mpi::Combination;
 pub(super) const PREFIX: &str = "ranks_";
 
 /// A copy that becomes a call.
-struct Copied {
+pub(super) struct Copied {
     /// What goes: an edge, or the map around it.
     gone: Gone,
-    from: (NodeId, ContainerId, Subset),
-    to: (NodeId, ContainerId, Subset),
-    resolution: Option<ConflictResolution>,
+    pub(super) from: (NodeId, ContainerId, Subset),
+    pub(super) to: (NodeId, ContainerId, Subset),
+    pub(super) resolution: Option<ConflictResolution>,
     /// Extents of the leading dimensions that are combined.
     combined: Vec<Expr>,
 }
@@ -38,15 +38,20 @@ enum Gone {
 impl Localising {
     /// Replaces the copies of a state that may move data between ranks.
     pub(super) fn copies(&mut self, editor: &mut Editor<'_>, state: StateId) -> Result<(), LocaliseError> {
-        let graph = editor.state(state)?.clone();
-        let tree = ScopeTree::of(&graph);
+        let found = self.found(editor.state(state)?);
+        found.into_iter().try_for_each(|copied| self.call(editor, state, copied))
+    }
+
+    /// The copies of a state that may move data between ranks.
+    pub(super) fn found(&self, graph: &State) -> Vec<Copied> {
+        let tree = ScopeTree::of(graph);
         let mut found = Vec::new();
         for (id, edge) in graph.edges() {
             let Flow::Copy { from, to, resolution } = &edge.memlet.flow else { continue };
             if !self.boxes.contains_key(&from.container) && !self.boxes.contains_key(&to.container) {
                 continue;
             }
-            let plain = tree.scope_of_edge(&graph, id).is_none();
+            let plain = tree.scope_of_edge(graph, id).is_none();
             if !plain {
                 continue;
             }
@@ -59,9 +64,9 @@ impl Localising {
             });
         }
         for entry in tree.children(None) {
-            found.extend(self.combined(&graph, &tree, *entry));
+            found.extend(self.combined(graph, &tree, *entry));
         }
-        found.into_iter().try_for_each(|copied| self.call(editor, state, copied))
+        found
     }
 
     /// A map that combines partial results: it has one copy from an access node in it to its exit, for each index along
@@ -94,12 +99,9 @@ impl Localising {
         })
     }
 
-    /// Puts a call in the place of a copy.
-    fn call(&mut self, editor: &mut Editor<'_>, state: StateId, copied: Copied) -> Result<(), LocaliseError> {
-        let (source, target) = {
-            let sdfg = editor.sdfg();
-            (sdfg.container(copied.from.1).clone(), sdfg.container(copied.to.1).clone())
-        };
+    /// What a copy moves in a program.
+    pub(super) fn moved<'a>(&self, sdfg: &'a Sdfg, copied: &'a Copied) -> Result<Moved<'a>, LocaliseError> {
+        let (source, target) = (sdfg.container(copied.from.1), sdfg.container(copied.to.1));
         let combination = match &copied.resolution {
             None => Combination::Assign,
             Some(resolution) => match Combination::of(resolution) {
@@ -109,7 +111,7 @@ impl Localising {
                 }
             },
         };
-        for container in [&source, &target] {
+        for container in [source, target] {
             if container.distribution != Distribution::Replicated && container.shape().is_empty() {
                 return unsupported(format!("the distributed scalar `{}`", container.name));
             }
@@ -117,24 +119,30 @@ impl Localising {
         if source.shape().is_empty() {
             return unsupported(format!("a copy of the scalar `{}` to parts of a container", source.name));
         }
-        let moved = Moved {
-            source: End { container: &source, subset: &copied.from.2 },
-            target: End { container: &target, subset: &copied.to.2 },
+        Ok(Moved {
+            source: End { container: source, subset: &copied.from.2 },
+            target: End { container: target, subset: &copied.to.2 },
             combined: copied.combined.clone(),
             combination,
-            flags: flags(&source, &target, self.only_copied.contains(&copied.from.1)),
-        };
+            flags: flags(source, target, self.only_copied.contains(&copied.from.1)),
+        })
+    }
+
+    /// Puts a call in the place of a copy.
+    fn call(&mut self, editor: &mut Editor<'_>, state: StateId, copied: Copied) -> Result<(), LocaliseError> {
+        let moved = self.moved(editor.sdfg(), &copied)?;
         let words = moved.words()?;
+        let (element, is_in_place) = (moved.source.container.element, moved.flags.is_in_place);
         let site = self.sites;
         self.sites += 1;
         let combines = copied.resolution.is_some();
         // Functions that take other types have other names.
-        let verb = match (combines, moved.flags.is_in_place) {
+        let verb = match (combines, is_in_place) {
             (true, _) => "combine",
             (false, true) => "refresh",
             (false, false) => "move",
         };
-        let name = format!("{PREFIX}{verb}_{}", source.element).replace(['<', '>'], "_");
+        let name = format!("{PREFIX}{verb}_{element}").replace(['<', '>'], "_");
         self.moves.insert((name.clone(), combines));
         let described = self.words(editor, state, site, &words)?;
         let node = call_node(editor, state, site, &name, words.len())?;

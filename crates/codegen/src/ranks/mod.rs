@@ -14,6 +14,7 @@ mod copies;
 mod library;
 mod parts;
 mod run;
+mod traffic;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,6 +37,7 @@ pub(crate) use library::bound_parameters;
 pub use library::{LibraryError, RankLibrary};
 pub use parts::Part;
 pub use run::RankError;
+pub use traffic::{CopyTraffic, Traffic, TrafficError};
 
 /// Symbol with the address of the context of communication.
 pub const CONTEXT: &str = "__rank_context";

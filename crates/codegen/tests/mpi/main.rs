@@ -103,6 +103,10 @@ impl Driver {
         for (number, case) in cases.iter().enumerate() {
             case.check_sizes(ranks);
             let mut expected = case.expected(ranks, chunk);
+            let predicted =
+                if case.is_combination { vec![0; ranks] } else { case.description.moved_bytes(ranks) };
+            let received = expected.counters.iter().map(|counters| counters[1].unsigned_abs());
+            assert!(received.eq(predicted), "case {number} on {ranks} ranks: {:?}", case.description);
             // The first part of a bundle counts for both.
             if std::mem::take(&mut is_second_part) {
                 expected.counters = vec![[0; 6]; ranks];
@@ -136,6 +140,10 @@ impl Driver {
             }
             let (least, most) = expected.combined;
             assert!((least..=most).contains(&combined), "case {number}: {combined} in {least}..={most}");
+            if case.is_combination {
+                let predicted: u64 = case.description.combined_bytes(ranks).iter().sum();
+                assert_eq!(combined.unsigned_abs(), predicted, "case {number}: {:?}", case.description);
+            }
         }
         assert!(files.iter().all(Vec::is_empty));
     }

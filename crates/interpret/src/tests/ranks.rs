@@ -516,6 +516,23 @@ fn copies_count_the_bytes_that_ranks_receive() {
 }
 
 #[test]
+fn an_empty_part_has_no_halo() {
+    let source = "sdfg p {
+  array A: f64[12] distribution(grid(3)[starts(0, 0, 7) halo(1, 2)])
+  state s {
+    access A
+    access fresh = A
+    A -> fresh
+  }
+}";
+    let mut arguments = Arguments::new().with("A", Tensor::vector(&numbers(12)));
+    let options = Options { ranks: 3, ..Options::default() };
+    let report = run_with(source, &mut arguments, &options).unwrap_or_else(|error| panic!("{error}"));
+    let copied: Vec<u64> = report.received.iter().map(|received| received.copied).collect();
+    assert_eq!(copied, [0, 2 * 8, 8]);
+}
+
+#[test]
 fn distributions_without_an_owner_for_each_element_trap() {
     let arguments = || Arguments::new().with("A", Tensor::vector(&numbers(12)));
     for (distribution, what) in [
