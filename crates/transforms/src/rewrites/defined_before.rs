@@ -1,14 +1,16 @@
 //! Containers of which every element has a value when a state begins.
 
+use sdfg::analysis::executions::{ExecutionTable, Frequency};
 use sdfg::analysis::{DominatorTree, RegionGraph, ScopeTree, symbol_facts_at};
 use sdfg::edit::{Cover, Editor};
 use sdfg::ir::{Access, BlockId, BlockKind, ContainerId, EdgeId, Flow, Lifetime, Memlet, Sdfg, StateId};
-use sdfg::subset::Subset;
+use sdfg::subset::{Range, Subset};
+use sdfg::symbolic::{Expr, Symbol};
 
 use super::partition::fixed_symbols;
 use crate::loops::state_block;
 
-/// Whether a state that runs before each execution of another one writes all of a container.
+/// Whether a state, or all iterations of counted loops around it, write all of a container before each execution of another state.
 pub(super) fn is_defined_before(editor: &mut Editor<'_>, state: StateId, id: ContainerId) -> bool {
     let sdfg = editor.sdfg();
     let container = sdfg.container(id);
@@ -17,21 +19,32 @@ pub(super) fn is_defined_before(editor: &mut Editor<'_>, state: StateId, id: Con
         return false;
     }
     let Some(block) = state_block(sdfg, state) else { return false };
-    earlier_states(sdfg, block).into_iter().any(|earlier| writes_all(editor, earlier, id, &whole))
+    // What holds when the other state runs; what an iteration knows does not hold if there is none.
+    let known = symbol_facts_at(sdfg, state, None);
+    earlier_states(sdfg, block).into_iter().any(|(earlier, loops)| {
+        let known =
+            if loops.is_empty() { symbol_facts_at(editor.sdfg(), earlier, None) } else { known.clone() };
+        writes_all(editor, earlier, id, &|written: &Access| {
+            let all = over_loops(written.subset(), &loops);
+            all.is_some_and(|all| all.covers(&whole, &known).is_proved())
+        })
+    })
 }
 
-/// States that run before each execution of a block, in its region and in those around it.
-fn earlier_states(sdfg: &Sdfg, block: BlockId) -> Vec<StateId> {
+/// A counted loop: its symbol, and the values that it takes.
+type Counted = (Symbol, Range);
+
+/// States that run before each execution of a block, in its region and in those around it, with the counted loops around each,
+/// outermost first. Each iteration runs the state.
+fn earlier_states(sdfg: &Sdfg, block: BlockId) -> Vec<(StateId, Vec<Counted>)> {
+    let executions = ExecutionTable::of(sdfg);
     let (mut found, mut at) = (Vec::new(), Some(block));
     while let Some(block) = at {
         let region = sdfg.block(block).region;
         let dominators = DominatorTree::dominators(&RegionGraph::of(sdfg, region));
         for other in &sdfg.region(region).blocks {
-            if let BlockKind::State(state) = sdfg.block(*other).kind
-                && *other != block
-                && dominators.dominates(*other, block)
-            {
-                found.push(state);
+            if *other != block && dominators.dominates(*other, block) {
+                states_in_each_iteration(sdfg, &executions, *other, &mut Vec::new(), &mut found);
             }
         }
         at = sdfg.region(region).parent;
@@ -39,8 +52,53 @@ fn earlier_states(sdfg: &Sdfg, block: BlockId) -> Vec<StateId> {
     found
 }
 
-/// Whether an edge of a state outside of scopes sets all elements.
-fn writes_all(editor: &mut Editor<'_>, state: StateId, id: ContainerId, whole: &Subset) -> bool {
+/// Adds a state, or the states that each iteration of counted loops runs once.
+fn states_in_each_iteration(
+    sdfg: &Sdfg,
+    executions: &ExecutionTable,
+    block: BlockId,
+    loops: &mut Vec<Counted>,
+    found: &mut Vec<(StateId, Vec<Counted>)>,
+) {
+    match &sdfg.block(block).kind {
+        BlockKind::State(state) => found.push((*state, loops.clone())),
+        BlockKind::Loop(repeated) => {
+            let Some(counted) = executions.counted(block) else { return };
+            loops.push(counted.clone());
+            for inner in &sdfg.region(repeated.body).blocks {
+                if executions.within(sdfg, *inner, repeated.body).frequency == Frequency::Once {
+                    states_in_each_iteration(sdfg, executions, *inner, loops, found);
+                }
+            }
+            loops.pop();
+        }
+        BlockKind::Branch(_) | BlockKind::Break | BlockKind::Continue | BlockKind::Return => {}
+    }
+}
+
+/// The elements of a subset in all iterations of loops: the symbol of each loop is one index, up to a summand.
+fn over_loops(subset: &Subset, loops: &[Counted]) -> Option<Subset> {
+    let mut all = subset.clone();
+    // Ranges of inner loops may have symbols of outer ones.
+    for (symbol, values) in loops.iter().rev() {
+        let mut selected = all.0.iter_mut().filter(|range| range.free_symbols().contains(symbol));
+        let (range, None) = (selected.next()?, selected.next()) else { return None };
+        let offset = &range.begin - &Expr::symbol(symbol.clone());
+        if !range.is_index() || !values.step.is_one() || offset.depends_on(symbol) {
+            return None;
+        }
+        *range = Range::new(&values.begin + &offset, &values.end + &offset);
+    }
+    Some(all)
+}
+
+/// Whether an edge of a state outside of scopes sets elements that pass a test.
+fn writes_all(
+    editor: &mut Editor<'_>,
+    state: StateId,
+    id: ContainerId,
+    is_all: &dyn Fn(&Access) -> bool,
+) -> bool {
     let Ok(graph) = editor.state(state) else { return false };
     let tree = ScopeTree::of(graph);
     let sets = graph.edges().filter(|(edge, found)| {
@@ -48,8 +106,6 @@ fn writes_all(editor: &mut Editor<'_>, state: StateId, id: ContainerId, whole: &
             && found.memlet.resolution().is_none()
             && found.memlet.write_access().is_some_and(|to| to.container == id)
     });
-    let known = symbol_facts_at(editor.sdfg(), state, None);
-    let is_all = |access: &Access| access.subset().covers(whole, &known).is_proved();
     let (copies, writes): (Vec<_>, Vec<_>) =
         sets.partition(|(_, found)| matches!(found.memlet.flow, Flow::Copy { .. }));
     // What is copied is defined.

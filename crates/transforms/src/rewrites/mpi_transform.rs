@@ -46,8 +46,8 @@ use crate::pattern::{NodeClass, Pattern};
 /// - A conflict resolution has no neutral element.
 /// - Two edges of the map write the same elements, or an iteration reads an element after it wrote it.
 /// - A node that the map waits for, or that waits for the map, touches its data at another access node.
-/// - A part that is copied has no exact form. Arguments, and containers that an earlier state sets as a whole, may be copied
-///   beyond what the map reads.
+/// - A part that is copied has no exact form. Arguments, and containers that an earlier state or counted loops set as a whole, may
+///   be copied beyond what the map reads.
 ///
 /// # Before
 ///

@@ -423,6 +423,61 @@ fn results_that_a_copy_drops_do_not_reach_the_target() {
     assert!(why.contains("may get more elements than the copy takes"), "{why}");
 }
 
+/// A program that sets a transient row by row in a loop, and reads its corners by a copy of a part.
+fn rows_in_a_loop(rows: &str, written: &str) -> String {
+    format!(
+        "sdfg p {{
+  symbol N: i64
+  array B: f64[N, N]
+  transient array P: f64[N, N]
+  for rows: r = {rows} {{
+    state row {{
+      access P
+      map c [j = 0:N] {{
+        tasklet t () -> (o) {{ o = f64(j) }}
+        t.o -> c.P: P[{written}, j]
+      }}
+      c.P -> P
+    }}
+  }}
+  state s {{
+    access P
+    access B
+    map m [i = 1:N - 1, j = 1:N - 1] {{
+      tasklet t (n, s, w) -> (o) {{ o = n + s - w }}
+      m.P -> t.n: P[i - 1, j]
+      m.P -> t.s: P[i + 1, j]
+      m.P -> t.w: P[i, j - 1]
+      t.o -> m.B: B[i, j]
+    }}
+    P -> m.P
+    m.B -> B
+  }}
+}}"
+    )
+}
+
+#[test]
+fn transients_that_a_loop_sets_are_divided() {
+    let divided = |rows: &str, written: &str| {
+        let text = rows_in_a_loop(rows, written);
+        let mut pipeline = Pipeline::on(parsed(&text));
+        let maps = [("s/m".parse().expect("a path"), vec![2, 2])];
+        let outcome = distribute_by(&mut pipeline, &maps, true);
+        if outcome.whole.is_empty() {
+            let wrong = difference(&parsed(&text), pipeline.program());
+            assert!(wrong.is_none(), "{wrong:?}\n{}", sdfg::text::print(pipeline.program()));
+        }
+        outcome.whole.is_empty()
+    };
+    assert!(divided("0:N", "r"));
+    assert!(divided("1:N + 1", "r - 1"));
+    // One row has no value, or nothing tells that all have one.
+    assert!(!divided("0:N - 1", "r"));
+    assert!(!divided("0:N", "max(0, r - 1)"));
+    assert!(!divided("0:2 * N:2", "r // 2"));
+}
+
 #[test]
 fn transients_that_an_earlier_state_sets_are_divided() {
     // A copy of the part that a rank reads has corners that no iteration reads, and a sum may be one of nothing.
