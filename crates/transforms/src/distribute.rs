@@ -91,7 +91,7 @@ pub struct Distributed {
 pub fn prepare(pipeline: &mut Pipeline) {
     // Neither has to apply anywhere.
     let _ = pipeline.apply(Step::from(RaiseLoops::default()).everywhere(None));
-    while apply_first(pipeline, &StateFission::default(), |_, _| true) {}
+    apply_all(pipeline, &StateFission::default(), |_, _| true);
 }
 
 /// Divides the maps of a prepared program as a strategy says, and its containers with them. With `arguments`, containers that
@@ -132,14 +132,14 @@ pub fn distribute_by(
     }
     // What a map writes is cut as the map leaves it; readers fetch what they need in another form.
     let cut = DistributeContainer::default();
-    while apply_innermost(pipeline, &cut, |program, found| cuts(program, found, true, arguments)) {}
-    while apply_innermost(pipeline, &cut, |program, found| cuts(program, found, false, arguments)) {}
+    for written in [true, false] {
+        apply_all(pipeline, &cut, |program, found| cuts(program, found, written, arguments));
+    }
     let redundant = RedundantRedistribution::default();
     // A container that has halos is written directly only where they are refreshed before each read.
     for with_halos in [false, true] {
-        while apply_first(pipeline, &redundant, |program, found| with_halos || !has_copies(program, found)) {
-            outcome.left_out += 1;
-        }
+        outcome.left_out +=
+            apply_all(pipeline, &redundant, |program, found| with_halos || !has_copies(program, found));
     }
     // Products of matrices that were divided as maps are products on each rank, which a BLAS may compute.
     let _ = pipeline.apply(Step::from(LiftToLibrary::default()).everywhere(None));
@@ -199,14 +199,16 @@ fn divisions(
     Ok(steps)
 }
 
+/// The containers at both ends of a match; `None` if it is not in the outermost SDFG, or not there any more.
+fn ends(program: &Sdfg, found: &Match) -> Option<[ContainerId; 2]> {
+    let state = program.get_state(found.state()).filter(|_| found.calls.is_empty())?;
+    let container = |at: usize| state.get_node(found.node(at))?.kind.container();
+    Some([container(0)?, container(1)?])
+}
+
 /// Whether a match cuts a container that a map writes parts of, or one that it reads parts of.
 fn cuts(program: &Sdfg, found: &Match, written: bool, arguments: bool) -> bool {
-    if !found.calls.is_empty() {
-        return false;
-    }
-    let state = program.state(found.state());
-    let container = |at: usize| state.node(found.node(at)).kind.container();
-    let (Some(from), Some(to)) = (container(0), container(1)) else { return false };
+    let Some([from, to]) = ends(program, found) else { return false };
     let is_cut = |id: ContainerId| program.container(id).distribution.blocks().is_some();
     let whole = if is_cut(from) { to } else { from };
     is_cut(from) == written && (arguments || program.container(whole).transient)
@@ -226,43 +228,31 @@ fn loop_depth(program: &Sdfg, found: &Match) -> usize {
 
 /// Whether the container at one end of a match has halos or replicas.
 fn has_copies(program: &Sdfg, found: &Match) -> bool {
-    if !found.calls.is_empty() {
-        return false;
+    let ends = ends(program, found).into_iter().flatten();
+    ends.filter_map(|id| program.container(id).distribution.blocks()).any(Blocks::has_copies)
+}
+
+/// Applies a transformation at every match that passes its check and a test, until none does. Gives the number of applications.
+///
+/// Matches in more loops come first: a container that maps cut in different ways gets the cut of what runs most often.
+fn apply_all(
+    pipeline: &mut Pipeline,
+    transformation: &dyn Transformation,
+    wanted: impl Fn(&Sdfg, &Match) -> bool,
+) -> usize {
+    let mut count = 0;
+    loop {
+        let mut all = places(pipeline.program(), transformation);
+        all.sort_by_key(|found| Reverse(loop_depth(pipeline.program(), found)));
+        let before = count;
+        for found in all {
+            // A match that an application removed is refused.
+            if wanted(pipeline.program(), &found) && pipeline.apply_at(transformation, &found).is_ok() {
+                count += 1;
+            }
+        }
+        if count == before {
+            return count;
+        }
     }
-    let state = program.state(found.state());
-    let container = |at: usize| state.node(found.node(at)).kind.container();
-    let blocks = |id| program.container(id).distribution.blocks();
-    let ends = [container(0), container(1)].into_iter().flatten().filter_map(blocks);
-    ends.into_iter().any(Blocks::has_copies)
-}
-
-/// Applies a transformation at the first match that passes its check and a test.
-fn apply_first(
-    pipeline: &mut Pipeline,
-    transformation: &dyn Transformation,
-    wanted: impl Fn(&Sdfg, &Match) -> bool,
-) -> bool {
-    let all = places(pipeline.program(), transformation);
-    apply_among(pipeline, transformation, all, wanted)
-}
-
-/// The same, first in what most loops are around: a container that maps cut in different ways gets the cut of what runs most often.
-fn apply_innermost(
-    pipeline: &mut Pipeline,
-    transformation: &dyn Transformation,
-    wanted: impl Fn(&Sdfg, &Match) -> bool,
-) -> bool {
-    let mut all = places(pipeline.program(), transformation);
-    all.sort_by_key(|found| Reverse(loop_depth(pipeline.program(), found)));
-    apply_among(pipeline, transformation, all, wanted)
-}
-
-fn apply_among(
-    pipeline: &mut Pipeline,
-    transformation: &dyn Transformation,
-    all: Vec<Match>,
-    wanted: impl Fn(&Sdfg, &Match) -> bool,
-) -> bool {
-    all.into_iter()
-        .any(|found| wanted(pipeline.program(), &found) && pipeline.apply_at(transformation, &found).is_ok())
 }

@@ -65,7 +65,7 @@ impl Pipeline {
         }
         let all = places(&self.program, transformation.as_ref());
         let found = at.resolve_among(&self.program, transformation.as_ref(), &all)?;
-        self.apply_among(transformation.as_ref(), &found, &all, &under)
+        self.apply_under(transformation.as_ref(), &found, Some(&all), &under)
     }
 
     /// Applies the strict transformations of a registry until none applies, at most `fuel` times, as one step. Gives the number of
@@ -94,20 +94,24 @@ impl Pipeline {
         transformation: &dyn Transformation,
         found: &Match,
     ) -> Result<&Application, TransformError> {
-        let all = places(&self.program, transformation);
-        self.apply_among(transformation, found, &all, &Conditions::default())
+        self.apply_under(transformation, found, None, &Conditions::default())
     }
 
-    fn apply_among(
+    /// Applies a transformation at a match. `all` are its matches, if they are known: they name this one in the chain.
+    fn apply_under(
         &mut self,
         transformation: &dyn Transformation,
         found: &Match,
-        all: &[Match],
+        all: Option<&[Match]>,
         under: &Conditions,
     ) -> Result<&Application, TransformError> {
-        let anchor = Anchor::of(&self.program, found, all);
         let before = Snapshot::of(&self.program);
         let application = apply_under(&mut self.program, transformation, found, under)?;
+        let anchor = match all {
+            Some(all) => Anchor::of(before.sdfg(), found, all),
+            // Callers try many matches; only one that is applied needs a name.
+            None => Anchor::of(before.sdfg(), found, &places(before.sdfg(), transformation)),
+        };
         let step = ChainStep {
             transformation: application.name.to_owned(),
             parameters: transformation.parameters(),
