@@ -234,6 +234,96 @@ fn ranks_read_and_write_their_parts_of_files() {
     );
 }
 
+/// A smoothing in whose step `phase` the rank with the last element is killed: -1 is before the first message, `T` behind the last.
+const KILLED: &str = "sdfg killed {
+  symbol N: i64
+  symbol T: i64
+  symbol phase: i64
+  array A: f64[N]
+  array B: f64[N]
+  state before {
+    access A
+    access B
+    map m [i = 0:N] {
+      tasklet t (a) -> (o) external step(i64(N - 1 - i), i64(-1), i64(phase), a, a, o) from source STEP
+      m.A -> t.a: A[i]
+      t.o -> m.B: B[i]
+    }
+    A -> m.A
+    m.B -> B
+  }
+  for steps: t = 0:T {
+    state step {
+      access A
+      access B
+      map m [i = 1:N] {
+        tasklet t (l, r) -> (o) external step(i64(N - 1 - i), i64(t), i64(phase), l, r, o) from source STEP
+        m.B -> t.l: B[i - 1]
+        m.B -> t.r: B[i]
+        t.o -> m.A: A[i]
+      }
+      B -> m.B
+      m.A -> A
+    }
+    state back {
+      access A
+      access B
+      A -> B
+    }
+  }
+  state after {
+    access A
+    access B
+    map m [i = 0:N] {
+      tasklet t (a) -> (o) external step(i64(N - 1 - i), i64(T), i64(phase), a, a, o) from source STEP
+      m.A -> t.a: A[i]
+      t.o -> m.B: B[i]
+    }
+    A -> m.A
+    m.B -> B
+  }
+}
+";
+
+/// The C code of a step.
+const STEP: &str = concat!(
+    r#""int raise(int); "#,
+    r#"void step(long left, long now, long phase, double a, double b, double *o) "#,
+    r#"{ if (left == 0 && now == phase) raise(9); *o = 0.5 * (a + b); }""#
+);
+
+#[test]
+fn a_rank_that_is_killed_in_any_phase_ends_all() {
+    if !has_mpi() {
+        return;
+    }
+    let bench = Bench::new();
+    bench.file("killed.sdft", KILLED.replace("STEP", STEP));
+    let allowed = "--allow-external";
+    let divided = ["distribute", "killed.sdft", "-p", "3", "--data-parallel", allowed, "-o", "three.sdft"];
+    assert_eq!(bench.run(&divided).status, Some(0));
+    let run = |phase: &str| {
+        let phase = format!("phase={phase}");
+        let sizes = ["--set", "N=30", "--set", "T=4", "--set", &phase, "-o", "B=B.npy"];
+        bench.run(&[&["run", "three.sdft", "--ranks", "3", allowed][..], &sizes].concat())
+    };
+    // This compiles; nobody is killed.
+    assert_eq!(run("9").status, Some(0));
+    assert!(bench.path("B.npy").exists());
+    for phase in ["-1", "0", "2", "4"] {
+        std::fs::remove_file(bench.path("B.npy")).ok();
+        let start = std::time::Instant::now();
+        let answer = run(phase);
+        let seconds = start.elapsed().as_secs();
+        assert!(
+            !matches!(answer.status, Some(0)) && answer.stderr.contains("signal 9"),
+            "{phase}: {answer:?}"
+        );
+        assert!(seconds < 5, "phase {phase} took {seconds} s");
+        assert!(!bench.path("B.npy").exists(), "phase {phase} left a result");
+    }
+}
+
 #[test]
 fn info_shows_the_memory_of_each_rank() {
     let bench = Bench::new();
@@ -246,6 +336,15 @@ fn info_shows_the_memory_of_each_rank() {
     assert!(shown.contains(&format!("rank 3: {bytes} bytes of arguments, 0 bytes of transients")), "{shown}");
     assert!(shown.contains("rank 4: 0 bytes of arguments, 0 bytes of transients"), "{shown}");
     assert!(shown.contains(&format!("memory of the largest rank: {bytes} bytes")), "{shown}");
+    // In each of three steps, each rank receives a row and a column of the other's parts with the corners.
+    let shown = results(&bench, &["info", "four.sdft", "--ranks", "4", "--set", "N=40", "--set", "T=3"]);
+    let (one, all) = (3 * (20 + 20 + 1) * 8, 4 * 3 * (20 + 20 + 1) * 8);
+    let copies = format!("3 times, {one} bytes received by one rank at most, {all} by all");
+    assert_eq!(shown.matches(&copies).count(), 2, "{shown}");
+    assert!(
+        shown.contains(&format!("received by the rank that receives most: {} bytes", 2 * one)),
+        "{shown}"
+    );
     bench.run(&["info", "four.sdft", "--ranks", "3", "--set", "N=40"]).fails(2, &["give --ranks 4 or more"]);
     bench
         .run(&["info", "four.sdft", "--ranks", "4"])

@@ -16,7 +16,9 @@ use std::collections::BTreeMap;
 use sdfg::interpret::{Arguments, Interpreter, Options as Interpretation};
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::tensor::Tensor;
-use sdfg::validate::Validated;
+use sdfg::validate::{Validated, validate};
+use sdfg_transforms::Pipeline;
+use sdfg_transforms::distribute::Distribute;
 use sdfg_transforms::strategy::model::{Machine, Model, ModelOptions};
 use sdfg_transforms::strategy::{Limits, Options, StrategyFile, search};
 
@@ -54,6 +56,16 @@ fn interpreted(
     sizes: &Sizes,
     arrays: &BTreeMap<String, Array>,
 ) -> BTreeMap<String, Vec<f64>> {
+    on_ranks(program, sizes, arrays, 1)
+}
+
+/// Results of the interpreter on so many virtual ranks.
+fn on_ranks(
+    program: &Validated,
+    sizes: &Sizes,
+    arrays: &BTreeMap<String, Array>,
+    ranks: u32,
+) -> BTreeMap<String, Vec<f64>> {
     let mut arguments = Arguments::new();
     for (name, array) in arrays {
         let shape: Vec<i64> = array.shape.iter().map(|size| *size as i64).collect();
@@ -63,7 +75,8 @@ fn interpreted(
         arguments = arguments.with_symbol(*name, *value);
     }
     let mut interpreter = Interpreter::new(program).expect("an interpreter");
-    interpreter.run(&mut arguments, &Interpretation::default()).expect("a result");
+    let options = Interpretation { ranks, ..Interpretation::default() };
+    interpreter.run(&mut arguments, &options).expect("a result");
     let result = |name: &String| arguments.get(name).expect("an argument").to_vec().expect("numbers");
     arrays.keys().map(|name| (name.clone(), result(name))).collect()
 }
@@ -75,6 +88,21 @@ fn assert_close(found: &[f64], expected: &[f64]) {
         let error = (found - expected).abs();
         assert!(error <= 1e-9 * (1.0 + expected.abs()), "element {at}: {found}, not {expected}");
     }
+}
+
+/// Distributes a program by its cheapest strategy on three ranks that compute slowly, so that all maps are divided, and compares with
+/// these results.
+fn check_distributed(program: &Validated, sizes: &Sizes, arrays: &BTreeMap<String, Array>, n_divided: usize) {
+    let machine =
+        Machine { ranks: 3, operations_per_second: 1.0, latency_seconds: 0.0, ..Machine::default() };
+    let mut pipeline = Pipeline::on(program.sdfg().clone());
+    let outcome = Distribute::optimal(machine).with_sizes(sizes.iter().copied()).apply(&mut pipeline);
+    let outcome = outcome.expect("a distributed program");
+    assert_eq!(outcome.divided.len(), n_divided, "{:?}", outcome.whole);
+    let distributed = validate(pipeline.program().clone()).expect("a valid program");
+    let expected = interpreted(program, sizes, arrays);
+    let found = on_ranks(&distributed, sizes, arrays, 3);
+    expected.iter().for_each(|(name, expected)| assert_close(&found[name], expected));
 }
 
 /// Searches a strategy and checks its evidence: it is no worse than those that need no search.
@@ -134,4 +162,15 @@ fn the_transformer_computes_what_it_should_and_has_a_strategy() {
     let (file, notes) = check_strategy(&program, transformer::SIZES, 4);
     assert_eq!(notes, [] as [String; 0]);
     assert!(file.cost < 0.5 * file.serial.expect("a strategy"), "{} {:?}", file.cost, file.serial);
+}
+
+/// The Transformer takes minutes in a debug build; `docs/ranks.md` has the command.
+#[test]
+fn alexnet_and_the_lstm_compute_the_same_on_ranks() {
+    let (program, _) = alexnet::alexnet().expect("a program");
+    let sizes = [("B", 3), ("Q", 1), ("C", 1), ("R", 3), ("F", 4), ("K", 3)];
+    check_distributed(&program, &sizes, &inputs(&program, &sizes), 32);
+    let (program, _) = lstm::lstm().expect("a program");
+    let sizes = [("B", 4), ("T", 3), ("D", 4), ("H", 3), ("V", 5)];
+    check_distributed(&program, &sizes, &inputs(&program, &sizes), 18);
 }
