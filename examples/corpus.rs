@@ -7,7 +7,8 @@
 //! The exit status tells whether any graph failed. `--table FILE` writes the outcome of each program and
 //! variant as a table with reasons; equal outcomes give equal tables. It keeps the page's part about surveys.
 //!
-//! `--target c` runs the C source of the programs. `--target dace` writes them for DaCe, which loads, compiles and
+//! `--target c` runs the C source of the programs. `--target cuda` and `--target opencl` make kernels of their maps, and run them on
+//! threads of this processor or on a device of OpenCL. `--target dace` writes them for DaCe, which loads, compiles and
 //! runs them; `SDFG_DACE_PYTHON` names its Python.
 //!
 //! `--simplify`, `--chain FILE` and `--every-match [NAME]` transform each graph before it runs. The command then
@@ -68,6 +69,8 @@ impl Command {
                 "--target" => match arguments.next()?.as_str() {
                     "llvm" => {}
                     "c" => command.engines = vec![Engine::Interpreter, Engine::Gcc, Engine::Clang],
+                    "cuda" => command.engines = vec![Engine::Cuda],
+                    "opencl" => command.engines = vec![Engine::OpenCl],
                     "dace" => command.engines = vec![Engine::Dace],
                     _ => return None,
                 },

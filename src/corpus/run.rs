@@ -9,12 +9,15 @@ use sdfg::interpret::{Arguments, Interpreter, Options, RunError};
 use sdfg::ir::{NodeKind, Sdfg};
 use sdfg::validate::{Validated, validate};
 use sdfg_codegen::llvm::{self, CompileOptions};
-use sdfg_codegen::lower::lower;
+use sdfg_codegen::lower::{LowerError, LowerOptions, lower};
 use sdfg_library::{BuiltIn, expand, operations};
+use sdfg_transforms::rewrites::GpuTransform;
+use sdfg_transforms::{Transformation, fixed_point};
 
 use super::Outcome;
 use super::compare::compare;
 use super::data::{self, Data};
+use crate::random::Device;
 use crate::survey::Oracle;
 use crate::trusted::{self, Compiler};
 
@@ -32,14 +35,25 @@ pub enum Engine {
     Gcc,
     /// Native code by way of C source and clang.
     Clang,
+    /// CUDA source of maps as kernels, on threads of this processor.
+    Cuda,
+    /// OpenCL source of maps as kernels, on a device of OpenCL.
+    OpenCl,
     /// DaCe, which loads, compiles and runs the graph as it is written for it. `SDFG_DACE_PYTHON` names its Python.
     Dace,
 }
 
 impl Engine {
     /// Every engine.
-    pub const ALL: [Engine; 5] =
-        [Engine::Interpreter, Engine::Native, Engine::Gcc, Engine::Clang, Engine::Dace];
+    pub const ALL: [Engine; 7] = [
+        Engine::Interpreter,
+        Engine::Native,
+        Engine::Gcc,
+        Engine::Clang,
+        Engine::Cuda,
+        Engine::OpenCl,
+        Engine::Dace,
+    ];
 
     /// Its name on the command line and in tables.
     pub const fn name(self) -> &'static str {
@@ -48,6 +62,8 @@ impl Engine {
             Engine::Native => "native",
             Engine::Gcc => "gcc",
             Engine::Clang => "clang",
+            Engine::Cuda => "cuda",
+            Engine::OpenCl => "opencl",
             Engine::Dace => "dace",
         }
     }
@@ -105,6 +121,8 @@ impl Loaded {
             Engine::Native => native(program, &mut arguments, None)?,
             Engine::Gcc => native(program, &mut arguments, Some(Compiler::Gcc))?,
             Engine::Clang => native(program, &mut arguments, Some(Compiler::Clang))?,
+            Engine::Cuda => on_device(program, &mut arguments, Device::Cuda)?,
+            Engine::OpenCl => on_device(program, &mut arguments, Device::OpenCl)?,
             Engine::Dace => return self.in_dace(program),
         }
         self.compare(&arguments)
@@ -191,6 +209,23 @@ fn native(
         }
     };
     trusted::run(&library, arguments, NonZeroU32::new(2)).map_err(|error| failed(format!("native: {error}")))
+}
+
+/// Runs a program after `GPUTransform` of every map that it takes.
+fn on_device(program: &Validated, arguments: &mut Arguments, device: Device) -> Result<(), Outcome> {
+    let mut expanded = expand(program.sdfg(), &BuiltIn).map_err(failed)?;
+    let transformation: Box<dyn Transformation> = Box::new(GpuTransform::default());
+    fixed_point(&mut expanded, &[transformation], None);
+    let moved = validate(expanded).map_err(|rejected| failed(format!("on the device: {rejected}")))?;
+    let options = LowerOptions { serial_components: true, threshold: 0, ..LowerOptions::default() };
+    let plan = lower(&moved, &device.target(), &options).map_err(|error| match error {
+        LowerError::Unsupported { .. } => {
+            Outcome::Refused { code: "T004".to_owned(), reason: error.to_string() }
+        }
+        error => failed(format!("not lowered: {error}")),
+    })?;
+    let library = device.load(&plan).map_err(failed)?;
+    trusted::run(&library, arguments, NonZeroU32::new(2)).map_err(|error| failed(format!("device: {error}")))
 }
 
 /// The operation of a library node that nothing can compute or expand.

@@ -12,7 +12,8 @@ use sdfg_codegen::source::{SourceOptions, cuda_source, opencl_source};
 use sdfg_programs::programs::polybench::{KERNELS, arguments};
 use sdfg_programs::random::{Device, check_on_device};
 use sdfg_programs::trusted;
-use sdfg_transforms::{Transformation, fixed_point, rewrites::GpuTransform};
+use sdfg_transforms::rewrites::{GpuTransform, LocalStorage, MapExpansion, MapSchedule, MapTiling, Size};
+use sdfg_transforms::{Match, Transformation, apply, fixed_point, places};
 
 pub(crate) fn parsed(source: &str) -> Validated {
     let program = sdfg::text::parse("program.sdft", source).unwrap_or_else(|errors| panic!("{errors:?}"));
@@ -183,7 +184,7 @@ pub(crate) fn small_numbers<const RANK: usize>(shape: [i64; RANK], factor: i64) 
 
 /// Threads of a block exchange values through memory of the block.
 pub(crate) fn blocks_share_memory(device: Device) {
-    let (product, relaxation) = (planned("blocks"), planned("barriers"));
+    let (product, relaxation, counts) = (planned("blocks"), planned("barriers"), planned("memory_of_blocks"));
     for n in [1, 8, 13, 24] {
         let mut given = Arguments::new().with_symbol("N", n);
         for (name, factor) in [("A", 3), ("B", 5), ("C", 2)] {
@@ -196,6 +197,9 @@ pub(crate) fn blocks_share_memory(device: Device) {
     given.set("A", small_numbers([9, 32], 3));
     given.set("B", small_numbers([9, 32], 5));
     let (expected, found) = (interpreted(&relaxation, &given), on_device(&relaxation, &given, device));
+    assert_eq!(expected.get("B"), found.get("B"));
+    given.set("B", small_numbers([9, 4], 5));
+    let (expected, found) = (interpreted(&counts, &given), on_device(&counts, &given, device));
     assert_eq!(expected.get("B"), found.get("B"));
 }
 
@@ -258,4 +262,65 @@ pub(crate) fn conditions_of_blocks_are_those_of_all_threads(device: Device) {
     given.set("A", small_numbers([5, 32], 3));
     let (expected, found) = (interpreted(&program, &given), on_device(&program, &given, device));
     assert_eq!(expected.get("A"), found.get("A"));
+}
+
+/// A product of matrices is tiled by transformations: copies to memory of a block, and a map for its threads.
+pub(crate) fn a_tiled_product_has_memory_of_blocks(device: Device) {
+    let whole = parsed(
+        "sdfg product {
+  symbol M: i64
+  symbol N: i64
+  symbol K: i64
+  array A: f64[M, K] storage(gpu_global)
+  array B: f64[K, N] storage(gpu_global)
+  array C: f64[M, N] storage(gpu_global)
+  state s {
+    access A
+    access B
+    access C
+    map m [i = 0:M, j = 0:N, k = 0:K] schedule(gpu_grid) {
+      tasklet t (a, b) -> (c) { c = a * b }
+      m.A -> t.a: A[i, k]
+      m.B -> t.b: B[k, j]
+      t.c -> m.C: C[i, j] wcr(sum)
+    }
+    A -> m.A
+    B -> m.B
+    m.C -> C
+  }
+}",
+    );
+    let mut tiled = whole.sdfg().clone();
+    let two = MapExpansion { dimensions: 2 };
+    let stored = |array: &str| LocalStorage { array: array.to_owned(), ..LocalStorage::default() };
+    let steps: [(&dyn Transformation, &[&str]); 6] = [
+        (&MapTiling::new([8, 8, 8].map(Size::from)), &["m"]),
+        (&two, &["m.tiles0"]),
+        (&two, &["m"]),
+        (&stored("A"), &["m.tiles0.inner0", "m"]),
+        (&stored("B"), &["m.tiles0.inner0", "m"]),
+        (&MapSchedule::new("gpu_block"), &["m"]),
+    ];
+    for (step, labels) in steps {
+        let is_at = |found: &Match| {
+            let label = |at| tiled.state(found.state()).node(found.node(at)).label.as_str();
+            labels.iter().enumerate().all(|(at, wanted)| label(at) == *wanted)
+        };
+        let name = step.metadata().name;
+        let found = places(&tiled, step).into_iter().find(is_at);
+        let found = found.unwrap_or_else(|| panic!("{name} has no match at {labels:?}"));
+        apply(&mut tiled, step, &found).unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+    let tiled = validate(tiled).unwrap_or_else(|rejected| panic!("{rejected}"));
+    let plan = plan_of(&tiled, device).unwrap_or_else(|error| panic!("{error}")).to_string();
+    assert!(plan.contains("by 64 threads together"), "{plan}");
+    assert_eq!((plan.matches("    shared ").count(), plan.matches("barrier").count()), (2, 2), "{plan}");
+    for [m, n, k] in [[8, 16, 24], [13, 9, 10], [1, 3, 5]] {
+        let mut given = Arguments::new().with_symbol("M", m).with_symbol("N", n).with_symbol("K", k);
+        given.set("A", small_numbers([m, k], 3));
+        given.set("B", small_numbers([k, n], 5));
+        given.set("C", small_numbers([m, n], 2));
+        let (expected, found) = (interpreted(&whole, &given), on_device(&tiled, &given, device));
+        assert_eq!(expected.get("C"), found.get("C"), "{m} x {n} x {k}");
+    }
 }

@@ -66,10 +66,11 @@ Commands:
   ranks [--ranks N] [--seed S] [--programs N | --corpus [--strategy optimal|data-parallel|random] [NAME..]]
                     Distribute random programs by random strategies over ranks of MPI (default 4), and compare the results
                     with the interpreter; --corpus distributes DaCe's graphs in $SDFG_CORPUS, and compares with their outputs
-  corpus [--dir D] [--target llvm|c|dace] [--table FILE] [NAME..]
+  corpus [--dir D] [--target llvm|c|cuda|opencl|dace] [--table FILE] [NAME..]
                     Run DaCe's graphs in a folder in the interpreter and as native code and compare their outputs (default
                     folder $SDFG_CORPUS or ../shared/corpus); --table writes docs/dace-coverage.md;
-                    --target c runs their C source, compiled by gcc and by clang; --target dace writes them for DaCe 1.0.2, which
+                    --target c runs their C source, compiled by gcc and by clang; --target cuda and --target opencl run
+                    their maps as kernels, on this processor or a device of OpenCL; --target dace writes them for DaCe 1.0.2, which
                     loads, compiles and runs them ($SDFG_DACE_PYTHON, otherwise installed below target/)
   corpus --simplify | --chain FILE | --every-match [TRANSFORMATION] [--most N] [--dir D] [NAME..]
                     The same with graphs that are transformed before they run, at most 8 matches of each transformation
