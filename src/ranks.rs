@@ -119,7 +119,9 @@ impl Case {
     /// Compares the bytes that a rank received by moves, as the library of communication counted them, with those of the interpreter
     /// on as many virtual ranks.
     fn same_bytes(&self, pipeline: &Pipeline, ranks: &Ranks<'_>, received: i64) -> Result<(), String> {
-        let expected = self.counted(pipeline, ranks.count as u32)?.get(ranks.rank).copied().unwrap_or(0);
+        // Control flow that reads data may need broadcasts, which the interpreter does not have.
+        let Some(counted) = self.counted(pipeline, ranks.count as u32)? else { return Ok(()) };
+        let expected = counted.get(ranks.rank).copied().unwrap_or(0);
         if u64::try_from(received) == Ok(expected) {
             return Ok(());
         }

@@ -324,6 +324,80 @@ fn a_rank_that_is_killed_in_any_phase_ends_all() {
     }
 }
 
+/// A loop that ranks would leave after different numbers of steps, because its condition depends on the rank.
+const DISAGREEING: &str = r##"sdfg who {
+  symbol N: i64
+  array A: f64[N]
+  array B: f64[N]
+  transient scalar left: f64
+
+  state begin {
+    access left
+    tasklet start () -> (x) { x = 3.0 }
+    start.x -> left
+  }
+  while steps: left > 0.5 {
+    state step {
+      access A
+      access B
+      map m [i = 1:N - 1] {
+        tasklet t (l, r) -> (o) { o = 0.5 * (l + r) }
+        m.A -> t.l: A[i - 1]
+        m.A -> t.r: A[i + 1]
+        t.o -> m.B: B[i]
+      }
+      A -> m.A
+      m.B -> B
+    }
+    state back {
+      access A
+      access B
+      map c [i = 1:N - 1] {
+        tasklet t (b) -> (o) { o = b }
+        c.B -> t.b: B[i]
+        t.o -> c.A: A[i]
+      }
+      B -> c.B
+      c.A -> A
+    }
+    state decide {
+      access left
+      access left_1 = left
+      tasklet whoami (x) -> (y) external next(x, y) from source "#include <stdlib.h>\nvoid next(double x, double *y) { const char *rank = getenv(\"OMPI_COMM_WORLD_RANK\"); *y = x - 1.0 - (rank && atoi(rank) == 1 ? 0.75 : 0.0); }"
+      left -> whoami.x
+      whoami.y -> left_1
+    }
+  }
+}
+"##;
+
+#[test]
+fn rank_0_decides_where_ranks_compute_different_conditions() {
+    if !has_mpi() {
+        return;
+    }
+    let bench = Bench::new();
+    // A wait for a rank that does something else would not end.
+    let deadline = [("SDFG_MPI_DEADLINE", "10")];
+    let array = DISAGREEING
+        .replace("transient scalar left: f64", "transient array left: f64[3]")
+        .replace("left > 0.5", "left[1] > 0.5")
+        .replace("start.x -> left", "start.x -> left: left[1]")
+        .replace("left -> whoami.x", "left -> whoami.x: left[1]")
+        .replace("whoami.y -> left_1", "whoami.y -> left_1: left[1]");
+    for text in [DISAGREEING, &array] {
+        bench.file("who.sdft", text);
+        let sizes = ["--allow-external", "--set", "N=30"];
+        let whole = results(&bench, &[&["run", "who.sdft"][..], &sizes].concat());
+        let divided =
+            ["distribute", "who.sdft", "-p", "3", "--data-parallel", "--allow-external", "-o", "3.sdft"];
+        assert_eq!(bench.run(&divided).status, Some(0));
+        let run = [&["run", "3.sdft", "--ranks", "3"][..], &sizes].concat();
+        let found = bench.run_with(&run, "", &deadline);
+        assert_eq!((found.status, &found.stdout), (Some(0), &whole), "{found:?}");
+    }
+}
+
 #[test]
 fn info_shows_the_memory_of_each_rank() {
     let bench = Bench::new();

@@ -4,8 +4,9 @@ use sdfg::analysis::ScopeTree;
 use sdfg::dtype::{ElementType, ScalarType};
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{
-    Access, ConflictResolution, Connector, Container, ContainerId, ContainerKind, Distribution, Edge, EdgeId,
-    Flow, Layout, Memlet, Node, NodeId, NodeKind, Sdfg, State, StateId, Tasklet, TaskletBody,
+    Access, BlockId, BlockKind, ConflictResolution, Connector, Container, ContainerId, ContainerKind,
+    Distribution, Edge, EdgeId, Flow, Layout, Memlet, Node, NodeId, NodeKind, Sdfg, State, StateId, Tasklet,
+    TaskletBody,
 };
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::Expr;
@@ -14,25 +15,28 @@ use sdfg::tasklet::{Code, Dialect, ExternalCall, ExternalOrigin};
 
 use super::words::{End, Moved, flags};
 use super::{CONTEXT, LocaliseError, Localising, unsupported};
-use crate::mpi::Combination;
+use crate::mpi::{Combination, Flags};
 
 /// Names of the functions begin with this.
 pub(super) const PREFIX: &str = "ranks_";
 
 /// A copy that becomes a call.
 pub(super) struct Copied {
-    /// What goes: an edge, or the map around it.
+    /// What the call replaces: an edge, the map around it, or nothing.
     gone: Gone,
     pub(super) from: (NodeId, ContainerId, Subset),
     pub(super) to: (NodeId, ContainerId, Subset),
     pub(super) resolution: Option<ConflictResolution>,
     /// Extents of the leading dimensions that are combined.
     combined: Vec<Expr>,
+    /// Whether rank 0 gives all ranks its values of a container that each has as a whole.
+    is_broadcast: bool,
 }
 
 enum Gone {
     Edge(EdgeId),
     Map(NodeId),
+    Nothing,
 }
 
 impl Localising {
@@ -61,6 +65,7 @@ impl Localising {
                 to: (edge.dst, to.container, to.subset().clone()),
                 resolution: resolution.clone(),
                 combined: Vec::new(),
+                is_broadcast: false,
             });
         }
         for entry in tree.children(None) {
@@ -96,7 +101,71 @@ impl Localising {
             to: (target.1.dst, to.container, to.subset().clone()),
             resolution: Some(resolution.clone()),
             combined: map.ranges.0[..leading].iter().map(Range::steps).collect(),
+            is_broadcast: false,
         })
+    }
+
+    /// Adds a state after a block, in which rank 0 gives all ranks its values of a container.
+    pub(super) fn broadcast(
+        &mut self,
+        editor: &mut Editor<'_>,
+        block: BlockId,
+        id: ContainerId,
+    ) -> Result<(), LocaliseError> {
+        let after = editor.insert_state_after(block)?;
+        let BlockKind::State(state) = editor.sdfg().block(after).kind else { return Ok(()) };
+        let all = Subset::full(editor.sdfg().container(id).shape());
+        if !all.volume().is_one() {
+            let ends = [add_access(editor, state, id)?, add_access(editor, state, id)?];
+            return self.broadcast_between(editor, state, id, ends);
+        }
+        // Code gets a single element by its value; the library needs an address.
+        let container = editor.sdfg().container(id);
+        let (name, element) = (format!("__move{}_value", self.sites), container.element);
+        let kind = ContainerKind::Array(Layout::packed(vec![Expr::int(2)]));
+        let buffer = Container { transient: true, ..Container::new(name, element, kind) };
+        let buffer = editor.add_container(buffer)?;
+        let Ok(code) = Code::parse("b[0] = v\nb[1] = v", Dialect::Python) else {
+            return unsupported("the broadcast of a value");
+        };
+        let (inputs, outputs) = (vec![Connector::new("v")], vec![Connector::new("b")]);
+        let pack = Tasklet { inputs, outputs, body: TaskletBody::Code(code) };
+        let label = editor.fresh_label(state, "pack")?;
+        let pack = editor.add_node(state, Node { label, kind: NodeKind::Tasklet(pack), loc: None })?;
+        let [value, packed, spread, result] = [
+            add_access(editor, state, id)?,
+            add_access(editor, state, buffer)?,
+            add_access(editor, state, buffer)?,
+            add_access(editor, state, id)?,
+        ];
+        let first = Subset(all.0.iter().map(|range| Range::index(range.begin.clone())).collect());
+        let element = || Access::elements(id, first.clone());
+        let pair = Access::elements(buffer, Subset(vec![Range::new(Expr::zero(), Expr::int(2))]));
+        let of_pair = Access::elements(buffer, Subset(vec![Range::index(Expr::zero())]));
+        connect(editor, state, (value, None), (pack, Some("v")), Memlet::read(element()))?;
+        connect(editor, state, (pack, Some("b")), (packed, None), Memlet::write(pair))?;
+        connect(editor, state, (spread, None), (result, None), Memlet::copy(of_pair, element()))?;
+        self.broadcast_between(editor, state, buffer, [packed, spread])
+    }
+
+    /// Broadcasts all of a container between two of its access nodes.
+    fn broadcast_between(
+        &mut self,
+        editor: &mut Editor<'_>,
+        state: StateId,
+        id: ContainerId,
+        [from, to]: [NodeId; 2],
+    ) -> Result<(), LocaliseError> {
+        let all = Subset::full(editor.sdfg().container(id).shape());
+        let copied = Copied {
+            gone: Gone::Nothing,
+            from: (from, id, all.clone()),
+            to: (to, id, all),
+            resolution: None,
+            combined: Vec::new(),
+            is_broadcast: true,
+        };
+        self.call(editor, state, copied)
     }
 
     /// What a copy moves in a program.
@@ -124,7 +193,10 @@ impl Localising {
             target: End { container: target, subset: &copied.to.2 },
             combined: copied.combined.clone(),
             combination,
-            flags: flags(source, target, self.only_copied.contains(&copied.from.1)),
+            flags: match copied.is_broadcast {
+                true => Flags { is_target_everywhere: true, is_in_place: true, ..Flags::default() },
+                false => flags(source, target, self.only_copied.contains(&copied.from.1)),
+            },
         })
     }
 
@@ -138,6 +210,7 @@ impl Localising {
         let combines = copied.resolution.is_some();
         // Functions that take other types have other names.
         let verb = match (combines, is_in_place) {
+            _ if copied.is_broadcast => "broadcast",
             (true, _) => "combine",
             (false, true) => "refresh",
             (false, false) => "move",
@@ -174,6 +247,7 @@ impl Localising {
         match copied.gone {
             Gone::Edge(edge) => editor.remove_edge(state, edge)?,
             Gone::Map(entry) => editor.remove_node(state, entry)?,
+            Gone::Nothing => {}
         }
         Ok(())
     }
@@ -243,6 +317,13 @@ fn call_node(
     };
     let label = editor.fresh_label(state, &format!("move{site}"))?;
     editor.add_node(state, Node { label, kind: NodeKind::Tasklet(tasklet), loc: None })
+}
+
+/// Adds an access node of a container.
+fn add_access(editor: &mut Editor<'_>, state: StateId, id: ContainerId) -> Result<NodeId, EditError> {
+    let name = editor.sdfg().container(id).name.clone();
+    let label = editor.fresh_label(state, &name)?;
+    editor.add_node(state, Node { label, kind: NodeKind::Access(id), loc: None })
 }
 
 type Port<'a> = (NodeId, Option<&'a str>);

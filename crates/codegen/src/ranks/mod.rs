@@ -11,6 +11,7 @@
 
 mod bounds;
 mod copies;
+mod equal;
 mod library;
 mod parts;
 mod run;
@@ -139,6 +140,9 @@ pub fn is_distributed(program: &Sdfg) -> bool {
 
 /// Makes the program of a rank from a distributed program.
 ///
+/// Data that control flow reads have equal bits on all ranks: rank 0 broadcasts what all ranks compute themselves by code that may give
+/// them different bits, such as a parallel sum, functions of the mathematical library, or external code.
+///
 /// # Errors
 /// [`LocaliseError::Unsupported`] for streams, views and nested SDFGs of distributed containers, for copies of distributed
 /// containers inside of maps, and for code that all ranks run on them.
@@ -150,6 +154,9 @@ pub fn localise(program: &Sdfg) -> Result<RankProgram, LocaliseError> {
     for state in program.states().map(|(id, _)| id) {
         made.copies(&mut editor, state)?;
         made.maps(&mut editor, state)?;
+    }
+    for (block, container) in equal::broadcasts(program) {
+        made.broadcast(&mut editor, block, container)?;
     }
     made.containers(&mut editor)?;
     for grid in &made.grids {
