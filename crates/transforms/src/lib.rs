@@ -33,6 +33,7 @@
 
 pub mod distribute;
 mod engine;
+mod lanes;
 mod loops;
 pub mod pattern;
 mod random;

@@ -9,6 +9,7 @@ mod found;
 mod metadata;
 mod page;
 mod pipeline;
+mod promise;
 mod reach;
 mod refusal;
 mod registry;

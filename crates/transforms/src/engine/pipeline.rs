@@ -7,6 +7,7 @@ use sdfg::validate::{Validated, validate};
 
 use super::chain::{Chain, ChainStep, SIMPLIFY};
 use super::found::holds;
+use super::promise::{self, TouchedStates};
 use super::shared_arguments::checked;
 use super::{
     Anchor, Conditions, Evidence, Match, Refusal, Registry, Site, Step, Tables, Tally, TransformError,
@@ -240,22 +241,27 @@ pub fn apply(
     let site = Site::of(program, found, &tables).filter(|site| holds(transformation, site));
     let site = site.ok_or_else(gone)?;
     let evidence = checked(transformation, &site).map_err(|refusal| refused(refusal.shown(&site)))?;
-    let edited = edit(program, transformation, found).map_err(|error| refused(Refusal::Edit(error)))?;
+    let edited = edit(program, transformation, found).map_err(refused)?;
     Ok(Application { name, at, changes: edited, evidence, conditions: Conditions::default() })
 }
 
-fn edit(
-    program: &mut Sdfg,
-    transformation: &dyn Transformation,
-    found: &Match,
-) -> Result<Changes, EditError> {
+fn edit(program: &mut Sdfg, transformation: &dyn Transformation, found: &Match) -> Result<Changes, Refusal> {
     let reach = Tables::new().reach_to_keep(program, transformation);
-    let mut editor = Editor::new(program);
-    within(&mut editor, &found.calls, &mut |editor| transformation.apply(editor, found))?;
-    if let Some(reach) = reach {
-        reach.is_kept_in(editor.sdfg())?;
+    let mut had_promises = true;
+    loop {
+        let mut editor = Editor::new(program);
+        within(&mut editor, &found.calls, &mut |editor| transformation.apply(editor, found))?;
+        if let Some(reach) = &reach {
+            reach.is_kept_in(editor.sdfg())?;
+        }
+        let kept = if had_promises { promise::keep_promises(editor.sdfg()) } else { Ok(()) };
+        let Err(broken) = kept else { return Ok(editor.commit()?) };
+        drop(editor);
+        had_promises = promise::keep_promises(program).is_ok();
+        if had_promises {
+            return Err(broken);
+        }
     }
-    editor.commit()
 }
 
 /// Checks and applies a transformation at a match, as a part of a series of edits. The tables are those of the program and follow
@@ -272,9 +278,26 @@ pub(super) fn apply_in_series(
     let reach = tables.reach_to_keep(editor.sdfg(), transformation);
     let edits = |editor: &mut Editor<'_>| {
         within(editor, &found.calls, &mut |editor| transformation.apply(editor, found))?;
-        reach.map_or(Ok(()), |reach| reach.is_kept_in(editor.sdfg()))
+        reach.as_ref().map_or(Ok(()), |reach| reach.is_kept_in(editor.sdfg()))?;
+        Ok::<_, Refusal>(TouchedStates::since(editor, before))
     };
-    editor.attempt(edits).ok()?;
+    let has_promises = tables.has_promises(editor.sdfg());
+    let mut broken = None;
+    let kept = editor.attempt(|editor| {
+        let touched = edits(editor)?;
+        let kept = if has_promises { touched.keep_promises(editor.sdfg()) } else { Ok(()) };
+        if kept.is_err() {
+            broken = Some(touched);
+        }
+        kept
+    });
+    match broken {
+        // What lanes could not run before, they need not run now.
+        Some(touched) if touched.keep_promises(editor.sdfg()).is_err() => {
+            editor.attempt(edits).ok()?;
+        }
+        Some(_) | None => kept.ok()?,
+    }
     editor.propagate_pending();
     tables.follow(editor.sdfg(), editor.touched_since(before));
     Some(evidence)

@@ -14,6 +14,7 @@ use sdfg::ir::{NodeId, Sdfg, StateId};
 use sdfg::path::{ElementPlace, Target};
 
 use super::found::places_with;
+use super::promise;
 use super::reach::Reach;
 use super::shared_arguments::{SharedArguments, shared_arguments};
 use super::{Match, Transformation};
@@ -34,6 +35,8 @@ pub struct Tables {
     hosts: RefCell<Hosts>,
     /// Whether the program was distributed over ranks when that was asked for first.
     is_distributed: OnceCell<bool>,
+    /// Whether the program had maps of schedule `simd` when that was asked for first.
+    has_promises: OnceCell<bool>,
 }
 
 /// The tables of one SDFG.
@@ -69,6 +72,11 @@ impl Tables {
             return None;
         }
         Reach::of(program)
+    }
+
+    /// Whether rewrites have to keep promises of maps of schedule `simd`. None of those that make such maps is strict.
+    pub(super) fn has_promises(&self, program: &Sdfg) -> bool {
+        *self.has_promises.get_or_init(|| promise::is_made(program))
     }
 
     /// The uses of the containers of an SDFG behind some calls.

@@ -4,8 +4,9 @@ use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{NodeKind, Schedule, ScheduleKind};
 use serde::{Deserialize, Serialize};
 
-use super::{anchored, described, lanes, nested_maps};
+use super::{anchored, described, nested_maps};
 use crate::engine::{Evidence, Group, Match, Metadata, Parameter, Refusal, Site, Soundness, Transformation};
+use crate::lanes::run_on_lanes;
 use crate::pattern::{NodeClass, Pattern};
 
 /// Gives a map another schedule of the host, or a map in a kernel to the threads of a block.
@@ -139,7 +140,7 @@ impl Transformation for MapSchedule {
             in_kernel(site)?;
         }
         if schedule == Schedule::Simd {
-            lanes::run_on_lanes(site)?;
+            run_on_lanes(site)?;
         }
         Ok(Evidence::of_structure())
     }

@@ -15,7 +15,6 @@ mod fill;
 mod gpu_transform;
 mod inline_sdfg;
 mod iterations;
-mod lanes;
 mod lift_to_library;
 mod local_storage;
 mod local_stream;

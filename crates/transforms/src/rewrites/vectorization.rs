@@ -4,8 +4,9 @@ use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{NodeKind, Schedule, ScheduleKind};
 use serde::{Deserialize, Serialize};
 
-use super::{anchored, described, lanes, map_expansion, nested_maps};
+use super::{anchored, described, map_expansion, nested_maps};
 use crate::engine::{Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
+use crate::lanes::run_on_lanes;
 use crate::pattern::{NodeClass, Pattern};
 
 /// Runs the iterations of the last dimension of a map on the lanes of a vector unit.
@@ -128,7 +129,7 @@ impl Transformation for Vectorization {
                 return Err(Refusal::structure(site.label(0), format!("has the schedule `{schedule}`")));
             }
         }
-        lanes::run_on_lanes(site)?;
+        run_on_lanes(site)?;
         if !is_last {
             nested_maps::no_declared_memlets(site, &[entry])?;
         }

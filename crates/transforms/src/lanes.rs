@@ -21,7 +21,7 @@ const PRIVATE_BYTES: i64 = 1 << 10;
 const COPIED: i64 = 64;
 
 /// Refuses the map of a site, without maps in it, if the iterations of its last dimension cannot run on lanes.
-pub(super) fn run_on_lanes(site: &Site<'_>) -> Result<(), Refusal> {
+pub(crate) fn run_on_lanes(site: &Site<'_>) -> Result<(), Refusal> {
     let map = site.map(0)?;
     let (Some(lane), Some(range)) = (map.params.last(), map.ranges.0.last()) else { return Ok(()) };
     contents(site, lane)?;
@@ -281,6 +281,43 @@ fn is_short(range: &Range) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A view names elements of its container: a write of one and a read of the other may meet on different lanes.
+    #[test]
+    fn views_are_the_memory_that_they_name() {
+        let refusal = |target: &str| {
+            let text = format!(
+                "sdfg p {{
+  symbol N: i64
+  symbol K: i64
+  array A: f64[N + K]
+  array B: f64[N + K]
+  view V: f64[N + K]
+  state s {{
+    access from = {target}
+    access V
+    access to = A
+    map m [i = 0:N] {{
+      tasklet t (x) -> (y) {{ y = x + 1.0 }}
+      m.V -> t.x: V[i + K]
+      t.y -> m.A: A[i]
+    }}
+    bind from -> V: {target}[0:N + K]
+    V -> m.V
+    m.A -> to
+  }}
+}}"
+            );
+            let mut program =
+                sdfg::text::parse("p.sdft", &text).unwrap_or_else(|errors| panic!("{errors:?}"));
+            let vectorization = crate::rewrites::Vectorization::default();
+            let found = crate::places(&program, &vectorization).remove(0);
+            crate::apply(&mut program, &vectorization, &found).err().map(|error| error.to_string())
+        };
+        assert_eq!(refusal("B"), None);
+        let message = refusal("A").expect("a refusal");
+        assert!(message.contains("may touch the same element on different lanes"), "{message}");
+    }
 
     /// A range of `length` elements that begins at `factor * i + first`.
     fn moving(factor: i64, first: i64, length: i64) -> Range {
