@@ -379,3 +379,15 @@ impl Chain {
         self.steps.iter().enumerate().map(made).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rewrites::MapTiling;
+
+    #[test]
+    fn actions_have_the_names_of_their_transformations() {
+        assert_eq!(Action::Apply(Box::new(MapTiling::new([2]))).name(), "MapTiling");
+        assert_eq!(Action::Simplify(None).name(), "simplify");
+    }
+}

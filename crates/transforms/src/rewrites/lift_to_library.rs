@@ -398,3 +398,31 @@ fn is_product(tasklet: &Tasklet) -> bool {
         .iter()
         .any(|(a, b)| text == format!("{}={}*{}", output.name, a.name, b.name))
 }
+
+#[cfg(test)]
+mod tests {
+    use sdfg::symbolic::Expr;
+
+    use super::*;
+
+    fn symbols(names: &str) -> Vec<Symbol> {
+        names.chars().map(|name| Symbol::of(&name.to_string())).collect()
+    }
+
+    /// The leading indices of both factors and of the result are those of a batch.
+    #[test]
+    fn indices_of_a_product_decide_which_factor_is_transposed() {
+        let transposed = |params: &str, a: &str, b: &str, c: &str| {
+            let ranges = params.chars().map(|_| Range::new(Expr::int(0), Expr::int(2))).collect();
+            let map = Map::new(symbols(params), Subset(ranges));
+            Product::transposed(&map, &symbols(a), &symbols(b), &symbols(c))
+        };
+        assert_eq!(transposed("ijk", "ik", "kj", "ij"), Some([false, false]));
+        assert_eq!(transposed("ijk", "ki", "jk", "ij"), Some([true, true]));
+        assert_eq!(transposed("bijk", "bik", "bjk", "bij"), Some([false, true]));
+        // Only the last two indices of the first factor are those of a product.
+        assert_eq!(transposed("bijk", "jik", "bkj", "bij"), None);
+        assert_eq!(transposed("bijk", "bik", "ikj", "bij"), None);
+        assert_eq!(transposed("ijkl", "ik", "kj", "ij"), None);
+    }
+}

@@ -353,3 +353,29 @@ fn axes(from: &Subset, to: &Subset, reduce: &Reduce) -> Option<Vec<Option<usize>
     }
     (kept.next().is_none() && from.0.iter().all(|range| range.tile.is_one())).then_some(found)
 }
+
+#[cfg(test)]
+mod tests {
+    use sdfg::ir::{ConflictResolution, ScheduleKind};
+
+    use super::*;
+
+    /// Axes that the reduction keeps pair with the dimensions of the result.
+    #[test]
+    fn axes_of_the_result_are_those_that_are_kept() {
+        let subset = |text: &str| text.parse::<Subset>().unwrap_or_else(|error| panic!("{text}: {error}"));
+        let of = |from: &str, to: &str| {
+            let (resolution, schedule) = (ConflictResolution::Sum, ScheduleKind::Default);
+            let reduce = Reduce { axes: Some(vec![1]), resolution, identity: None, schedule };
+            axes(&subset(from), &subset(to), &reduce)
+        };
+        assert_eq!(of("0:N, 0:M", "0:N"), Some(vec![Some(0)]));
+        assert_eq!(of("0:N, 0:M, 0:K", "0:N, 4, 0:K"), Some(vec![Some(0), None, Some(2)]));
+        // The result lacks an axis, or has one too many.
+        assert_eq!(of("0:N, 0:M", "4"), None);
+        assert_eq!(of("0:N, 0:M", "0:N, 0:N"), None);
+        // Strides, and tiles of which several elements are read at each step.
+        assert_eq!(of("0:N:2, 0:M", "0:N"), None);
+        assert_eq!(of("0:N, 0:M:2:2", "0:N"), None);
+    }
+}

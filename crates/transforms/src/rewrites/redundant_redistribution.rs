@@ -628,3 +628,27 @@ fn wider(kept: &Blocks, gone: &Blocks) -> Blocks {
     };
     Blocks { grid: kept.grid.clone(), cuts: kept.cuts.iter().zip(&gone.cuts).map(cut).collect() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A map over ranks writes one of equal parts of a range in each iteration.
+    #[test]
+    fn equal_parts_of_a_range_lie_in_it() {
+        let subset = |text: &str| text.parse::<Subset>().unwrap_or_else(|error| panic!("{text}: {error}"));
+        let lies_in = |part: &str, whole: &str| {
+            let map = Map::new(vec![sdfg::symbolic::Symbol::of("p")], subset("0:4"));
+            let [part, whole] = [part, whole].map(|text| subset(text).0.remove(0));
+            is_part(&part, &whole, &map, &Assumptions::new())
+        };
+        assert!(lies_in("N*p // 4:(N*p + N) // 4", "0:N"));
+        assert!(lies_in("N*p // 4 + 1:(N*p + N) // 4 + 1", "1:N + 1"));
+        assert!(lies_in("2:3", "2:4") && !lies_in("2:5", "2:4"));
+        // Parts of another range, another number of parts, overlapping parts, and parts with a step.
+        assert!(!lies_in("N*p // 4:(N*p + N) // 4", "1:N"));
+        assert!(!lies_in("N*p // 3:(N*p + N) // 3", "0:N"));
+        assert!(!lies_in("N*p // 4:(N*p + N) // 4 + 1", "0:N"));
+        assert!(!lies_in("N*p // 4:(N*p + N) // 4:2", "0:N"));
+    }
+}

@@ -204,3 +204,38 @@ fn edges_at<'s>(sdfg: &'s Sdfg, target: &Target) -> Vec<(&'s State, EdgeId)> {
         | Target::Connector(..) => Vec::new(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A symbol of a called SDFG has its value from the caller, and an argument from what is bound to it.
+    #[test]
+    fn names_of_called_sdfgs_come_from_the_caller() {
+        let text = "sdfg p {
+  symbol N: i64
+  array A: f64[N]
+  state s {
+    access A
+    access out = A
+    nested f (x) -> (x) with (n = N) sdfg f {
+      symbol n: i64
+      array x: f64[n]
+      for l: i = 0:n {
+        state t {
+          access x
+          tasklet one () -> (y) { y = 1 }
+          one.y -> x: x[i]
+        }
+      }
+    }
+    A -> f.x: A[0:N]
+    f.x -> out: A[0:N]
+  }
+}";
+        let program = sdfg::text::parse("p.sdft", text).unwrap_or_else(|errors| panic!("{errors:?}"));
+        let origins = Origins::of(&program);
+        assert_eq!(origins.source("n", &|name| name == "N").as_deref(), Some("N"));
+        assert!(origins.0["x"].contains("A") && origins.0["i"].contains("n"));
+    }
+}
