@@ -42,6 +42,12 @@ fn a_tiled_product_has_memory_of_blocks() {
     device::a_tiled_product_has_memory_of_blocks(Device::Cuda);
 }
 
+/// See `device::halves_are_rounded_on_the_device`.
+#[test]
+fn halves_are_rounded_on_the_device() {
+    device::halves_are_rounded_on_the_device(Device::Cuda);
+}
+
 /// See `device::blocks_share_memory`.
 #[test]
 fn blocks_share_memory() {

@@ -95,6 +95,15 @@ fn a_tiled_product_has_memory_of_blocks() {
     device::a_tiled_product_has_memory_of_blocks(Device::OpenCl);
 }
 
+/// See `device::halves_are_rounded_on_the_device`.
+#[test]
+fn halves_are_rounded_on_the_device() {
+    if !has_opencl() {
+        return;
+    }
+    device::halves_are_rounded_on_the_device(Device::OpenCl);
+}
+
 /// See `device::blocks_share_memory`.
 #[test]
 fn blocks_share_memory() {
@@ -158,6 +167,9 @@ fn statuses_of_devices_are_those_of_programs() {
     let text = format!("enum {{ SDFG_DEVICE_MEMORY = {memory}, SDFG_DEVICE_FAILED = {device} }};");
     let plan = plan_of(&parsed("sdfg none {\n  state s {\n  }\n}"), Device::OpenCl);
     let plan = plan.unwrap_or_else(|error| panic!("{error}"));
+    // A program without kernels needs no device.
+    let library = Device::OpenCl.load(&plan).unwrap_or_else(|error| panic!("{error}"));
+    trusted::run(&library, &mut Arguments::new(), None).unwrap_or_else(|error| panic!("{error}"));
     let source = sdfg_codegen::source::opencl_source(&plan, &sdfg_codegen::source::SourceOptions::default());
     assert!(source.unwrap_or_else(|error| panic!("{error}")).contains(&text));
 }

@@ -3,6 +3,9 @@
 `cargo xtask gpu FOLDER` writes the folder. Needs nvcc and Python 3, nothing else.
 
     python3 run.py [--sanitize] [PROGRAM ...]
+    python3 run.py --compile sm_80,sm_90 [PROGRAM ...]
+
+The second form needs no GPU: it only compiles the kernels for these architectures, and counts registers and spills.
 """
 
 import concurrent.futures
@@ -10,6 +13,7 @@ import ctypes
 import json
 import os
 import pathlib
+import re
 import struct
 import subprocess
 import sys
@@ -34,6 +38,38 @@ def compile_program(name):
     command = ["nvcc", "-arch=native", *flags, "-Xcompiler=-fPIC", "-shared", "-o", library, FOLDER / f"{name}.cu"]
     done = subprocess.run(command, capture_output=True, text=True)
     return done.returncode, (done.stdout + done.stderr).strip()
+
+
+def compile_kernels(name, architecture):
+    """The status of nvcc, its messages, and for each kernel its registers and the bytes that it spills."""
+    flags = described(name)["flags"]
+    cubin = BUILD / f"{name}.{architecture}.cubin"
+    command = ["nvcc", f"-arch={architecture}", *flags, "-cubin", "-Xptxas=-v", "-o", cubin, FOLDER / f"{name}.cu"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    text = done.stdout + done.stderr
+    registers = [int(count) for count in re.findall(r"Used (\d+) registers", text)]
+    spilled = [int(count) for count in re.findall(r"(\d+) bytes spill stores", text)]
+    is_count = re.compile(r"ptxas info|bytes stack frame|^\s*$")
+    messages = "\n".join(line for line in text.splitlines() if not is_count.search(line))
+    return done.returncode, messages, list(zip(registers, spilled))
+
+
+def compile_all(architectures, names):
+    """Compiles the kernels of programs, and prints totals for each architecture."""
+    failed = 0
+    for architecture in architectures:
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            outcomes = list(pool.map(lambda name: compile_kernels(name, architecture), names))
+        kernels = [kernel for _, _, kernels in outcomes for kernel in kernels]
+        for name, (status, messages, _) in zip(names, outcomes):
+            if status != 0 or messages:
+                failed += 1
+                print(f"{name}: {messages[:600]}")
+        registers = max((count for count, _ in kernels), default=0)
+        spilling = sum(1 for _, spilled in kernels if spilled > 0)
+        print(f"{architecture}: {len(names)} programs, {len(kernels)} kernels, at most {registers} registers, {spilling} spill")
+    print(f"{failed} with messages of nvcc")
+    return 0 if failed == 0 else 1
 
 
 def difference(kind, expected, found):
@@ -87,10 +123,14 @@ def main():
         failure = run_program(arguments[1])
         print(failure or "")
         return 1 if failure else 0
+    architectures = arguments[1].split(",") if arguments[:1] == ["--compile"] and len(arguments) > 1 else []
+    arguments = arguments[2:] if architectures else arguments
     sanitize = "--sanitize" in arguments
     names = [name for name in arguments if not name.startswith("--")]
     names = names or sorted(path.stem for path in FOLDER.glob("*.cu"))
     BUILD.mkdir(parents=True, exist_ok=True)
+    if architectures:
+        return compile_all(architectures, names)
     begin = time.time()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         outcomes = list(pool.map(compile_program, names))

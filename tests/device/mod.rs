@@ -324,3 +324,35 @@ pub(crate) fn a_tiled_product_has_memory_of_blocks(device: Device) {
         assert_eq!(expected.get("C"), found.get("C"), "{m} x {n} x {k}");
     }
 }
+
+/// Elements of 16 bits are computed in 32 bits and rounded on the device.
+pub(crate) fn halves_are_rounded_on_the_device(device: Device) {
+    let program = parsed(
+        "sdfg halves {
+  symbol N: i64
+  array A: f16[N] storage(gpu_global)
+  array B: f16[N] storage(gpu_global)
+  state s {
+    access A
+    access B
+    map m [i = 0:N] schedule(gpu_grid) {
+      tasklet t (x) -> (y) { y = x * x + 0.125 }
+      m.A -> t.x: A[i]
+      t.y -> m.B: B[i]
+    }
+    A -> m.A
+    m.B -> B
+  }
+}",
+    );
+    // 1, -1.5, 2, 255.9, the largest and the smallest number, and an infinity.
+    let bits: [u16; 7] = [0x3c00, 0xbe00, 0x4000, 0x5bff, 0x7bff, 0x0001, 0xfc00];
+    let bytes: Vec<u8> = bits.iter().flat_map(|bits| bits.to_le_bytes()).collect();
+    let tensor = Tensor::from_bytes(ScalarType::F16.into(), vec![7], bytes);
+    let tensor = tensor.unwrap_or_else(|error| panic!("{error}"));
+    let mut given = Arguments::new().with_symbol("N", 7);
+    given.set("A", tensor.clone());
+    given.set("B", tensor);
+    let (expected, found) = (interpreted(&program, &given), on_device(&program, &given, device));
+    assert_eq!(expected.get("B"), found.get("B"));
+}

@@ -117,8 +117,8 @@ impl Program<'_> {
 }
 
 const WIDEN: &str = "\
-static inline float sdfg_f32_of_f16(sdfg_f16 half) {
-    const uint32_t sign = ((uint32_t)half & 0x8000u) << 16, magnitude = (uint32_t)half & 0x7fffu;
+static inline float sdfg_f32_of_f16(sdfg_f16 from) {
+    const uint32_t sign = ((uint32_t)from & 0x8000u) << 16, magnitude = (uint32_t)from & 0x7fffu;
     uint32_t bits;
     float value;
     if (magnitude >= 0x7c00u) {

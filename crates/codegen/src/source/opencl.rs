@@ -27,14 +27,14 @@ pub(super) fn device(floats: FloatMode, parts: &Parts, constants: &[(String, Str
     let contraction = if floats == FloatMode::Strict { "OFF" } else { "ON" };
     let head = format!("#pragma OPENCL FP_CONTRACT {contraction}\n{PRELUDE}");
     text.push_str(&format!(
-        "\n/* Kernels in OpenCL C. */\nstatic const char *const sdfg_kernels[] = {{\n    {},\n",
+        "\n/* Kernels in OpenCL C: a program may have none. */\n__attribute__((unused)) static const char *const sdfg_kernels[] = {{\n    {},\n",
         literal(&head)
     ));
     for part in helpers.iter().chain(&constants).chain(&parts.kernels) {
         text.push_str(&format!("    {},\n", literal(part)));
     }
     text.push_str(&format!(
-        "}};\n\nstatic const char sdfg_kernel_options[] = {};\n",
+        "}};\n\n__attribute__((unused)) static const char sdfg_kernel_options[] = {};\n\n",
         quoted(options(floats))
     ));
     text
