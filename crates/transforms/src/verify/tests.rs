@@ -173,6 +173,35 @@ fn rounding_is_that_of_each_element() {
     assert!(matches!(&found, Err(Difference::Result { position: 1, .. })), "{found:?}");
 }
 
+/// The first inputs do not pass the first access, others do. Nothing passes the second one.
+#[test]
+fn a_search_without_success_tells_of_the_inputs_that_came_furthest() {
+    let text = "sdfg p {
+  array A: f64[3]
+  array B: f64[1]
+  scalar k: i64
+  scalar c: i64
+  state begin {}
+  -> first with (m = k)
+  state first {
+    access A
+    access B
+    A -> B: A[m - 7] -> B[0]
+  }
+  -> second with (j = c - c - 1)
+  state second {
+    access A
+    access B
+    A -> B: A[j] -> B[0]
+  }
+}";
+    let program = sdfg::text::parse("p.sdft", text).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let program = sdfg::validate::validate(program).unwrap_or_else(|rejected| panic!("{rejected}"));
+    let found = super::search(&program, &BTreeMap::new(), &Options::default());
+    let error = found.err().unwrap_or_else(|| panic!("inputs that pass"));
+    assert!(error.contains("p/second") && !error.contains("p/first"), "{error}");
+}
+
 /// The largest element is that of one place only, however long the array is: programs that return its place have
 /// one result.
 #[test]
