@@ -5,19 +5,22 @@
 //! as often as told. They print nothing: the caller measures the processor time of the process.
 #![expect(clippy::print_stdout, reason = "this is a command")]
 
+#[path = "../crates/cli/src/allocator.rs"]
+mod allocator; // that of the `sdfg` command
+
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::path::Path;
 
 use sdfg::ir::Sdfg;
+use sdfg::symbolic::with_proof_cache;
 use sdfg::validate::validate;
 use sdfg_library::transformations;
 use sdfg_transforms::rewrites::LocalStorage;
 use sdfg_transforms::{Tables, Transformation, matches_with, simplify};
 
-/// The allocator of the `sdfg` command, but for large pieces, of which there are few.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: allocator::Allocator = allocator::Allocator;
 
 type Error = Box<dyn std::error::Error>;
 
@@ -27,19 +30,24 @@ fn main() -> Result<(), Error> {
         ["matches", file] => println!("{}", serde_json::to_string(&counted(&read(Path::new(file))?))?),
         ["read", rounds, file] => {
             for _ in 0..rounds.parse()? {
-                black_box(read(Path::new(file))?);
+                black_box(with_proof_cache(|| read(Path::new(file)))?);
             }
         }
         ["simplify", rounds, file] => {
             for _ in 0..rounds.parse()? {
-                let mut program = read(Path::new(file))?;
-                simplify(&mut program, &transformations(), None);
-                black_box(program);
+                black_box(with_proof_cache(|| simplified(Path::new(file)))?);
             }
         }
         _ => return Err("usage: beside_dace matches FILE | read ROUNDS FILE | simplify ROUNDS FILE".into()),
     }
     Ok(())
+}
+
+/// A file as `sdfg simplify` handles it: all of it shares proofs.
+fn simplified(file: &Path) -> Result<Sdfg, Error> {
+    let mut program = read(file)?;
+    simplify(&mut program, &transformations(), None);
+    Ok(program)
 }
 
 fn read(file: &Path) -> Result<Sdfg, Error> {

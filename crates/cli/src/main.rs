@@ -35,6 +35,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use failure::Failure;
+use sdfg::symbolic::with_proof_cache;
 use terminal::{ColorChoice, Terminal};
 
 /// Graphs are many small pieces of memory. Libraries leave the choice of an allocator to the command.
@@ -116,7 +117,8 @@ fn main() -> ExitCode {
         Command::Transforms(command) => command.execute(),
         Command::Match(command) => command.execute(terminal),
         Command::Transform(command) => command.execute(terminal),
-        Command::Simplify(command) => command.execute(terminal),
+        // Reading, validation and simplification ask for the same proofs.
+        Command::Simplify(command) => with_proof_cache(|| command.execute(terminal)),
         Command::Chain(command) => command.execute(terminal),
     };
     match result {

@@ -26,6 +26,7 @@ mod write;
 
 use sdfg::ir::Sdfg;
 use sdfg::ir::structure::CallerStructure;
+use sdfg::symbolic::with_proof_cache;
 use sdfg::tasklet::Dialect;
 
 pub use report::{Code, Finding, Report};
@@ -92,7 +93,7 @@ pub fn is_dace(bytes: &[u8]) -> bool {
 /// [`Refused`] with everything that is wrong with the file or not supported.
 pub fn read(bytes: &[u8], options: &Options) -> Result<Import, Refused> {
     let log = Log::default();
-    let sdfg = read_into(bytes, options, &log);
+    let sdfg = with_proof_cache(|| read_into(bytes, options, &log));
     let (report, failed) = log.finish();
     match sdfg {
         Ok((sdfg, structures)) if !failed => Ok(Import { sdfg, report, structures }),

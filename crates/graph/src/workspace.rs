@@ -5,7 +5,7 @@ pub use crate::analysis::changed_parts::TouchedParts;
 pub use crate::analysis::known::{Sizes, enter_scope};
 pub use crate::analysis::memlet_path::{inner_segments, outer_segments};
 pub use crate::analysis::symbols::defined::loop_symbol;
-pub use crate::analysis::symbols::free::free_symbols_inside;
+pub use crate::analysis::symbols::free::{free_symbols_inside, occurring_symbols};
 pub use crate::ir::labels::fresh;
 pub use crate::ir::multigraph::EdgePlace;
 pub use crate::ir::undo::{Part, UndoSdfg, UndoState};

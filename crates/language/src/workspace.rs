@@ -2,4 +2,4 @@
 //! any version.
 
 pub use crate::subset::image::Eliminations;
-pub use crate::symbolic::proof_cache::CacheMap;
+pub use crate::symbolic::proof_cache::{CacheMap, remembered};

@@ -64,7 +64,10 @@ fn declared(site: &Site<'_>, id: EdgeId, frame: &ScopeContext, findings: &mut Fi
         if !memlet.declared || inner.container != bound.container {
             continue;
         }
-        let Some(assumptions) = where_it_moves(site, inner.subset(), frame) else { return };
+        if !moves(site, inner.subset(), frame) {
+            return;
+        }
+        let assumptions = if_it_moves(inner.subset(), frame);
         let witnesses = witnesses(frame, &assumptions);
         for (range, outside) in inner.subset().0.iter().zip(&bound.subset().0) {
             // A symbol that a scope on the way binds may mean something else outside of it.
@@ -155,7 +158,10 @@ fn alias_size(site: &Site<'_>, id: EdgeId, frame: &ScopeContext, findings: &mut 
     if shapes.flat_map(Expr::free_symbols).any(|symbol| is_elsewhere(&symbol)) {
         return;
     }
-    let Some(mut assumptions) = where_it_moves(site, subset, frame) else { return };
+    if !moves(site, subset, frame) {
+        return;
+    }
+    let mut assumptions = if_it_moves(subset, frame);
     if !own.shape.iter().all(|extent| may_move(frame, extent)) {
         return;
     }
@@ -194,45 +200,48 @@ pub(super) fn is_smaller(
     frame: &ScopeContext,
 ) -> bool {
     !frame.never_runs
-        && where_it_moves(site, outer, frame).is_some_and(|known| size.lt(inner, &known).is_proved())
+        && size.lt(inner, &if_it_moves(outer, frame)).is_proved()
+        && moves(site, outer, frame)
         && may_run(frame)
 }
 
-/// Facts where a subset has elements; `None` if it may never have any.
-fn where_it_moves<'f>(
-    site: &Site<'_>,
-    subset: &Subset,
-    frame: &'f ScopeContext,
-) -> Option<Cow<'f, Assumptions>> {
+/// Facts where a subset has elements, if it ever has any.
+fn if_it_moves<'f>(subset: &Subset, frame: &'f ScopeContext) -> Cow<'f, Assumptions> {
     let mut assumptions = Cow::Borrowed(&frame.assumptions);
     for steps in subset.0.iter().filter(|range| !range.is_index()).map(Range::steps) {
-        let varies = steps.free_symbols().iter().any(|s| site.assigned.contains(s) || frame.binds(s));
-        let moves = steps.is_positive(&frame.assumptions).is_proved()
-            || (!varies && !frame.is_guarded && may_move(frame, &steps));
-        if !moves {
-            return None;
-        }
         // In an iteration that moves anything, none of the ranges is empty.
         assumptions.to_mut().assume_nonnegative(steps - 1);
     }
-    Some(assumptions)
+    assumptions
+}
+
+/// Whether a subset has elements in some iteration. The question costs more than most proofs under [`if_it_moves`], which therefore
+/// come first.
+fn moves(site: &Site<'_>, subset: &Subset, frame: &ScopeContext) -> bool {
+    subset.0.iter().filter(|range| !range.is_index()).map(Range::steps).all(|steps| {
+        let varies = || steps.free_symbols().iter().any(|s| site.assigned.contains(s) || frame.binds(s));
+        steps.is_positive(&frame.assumptions).is_proved()
+            || (!frame.is_guarded && !varies() && may_move(frame, &steps))
+    })
 }
 
 fn dimensions(site: &Site<'_>, id: EdgeId, access: &Access, frame: &ScopeContext, findings: &mut Findings) {
     let container = site.sdfg.container(access.container);
     let subset = access.subset();
-    let Some(assumptions) = where_it_moves(site, subset, frame) else { return };
+    let assumptions = if_it_moves(subset, frame);
+    // What was allocated may differ from what the extent has become since, or from what its name means here.
+    let mut is_elsewhere = |symbol: &Symbol| site.assigned.contains(symbol) || frame.binds(symbol);
+    // Most stay inside: what holds for all iterations need not be asked of each witness.
+    let mut is_open = |(_, (range, extent)): &(usize, (&Range, &Expr))| {
+        !extent.mentions(&mut is_elsewhere) && !stays_inside(range, extent, &assumptions)
+    };
+    let dimensions = subset.0.iter().zip(container.shape()).enumerate();
+    let open: Vec<_> = dimensions.filter(&mut is_open).collect();
+    if open.is_empty() || !moves(site, subset, frame) {
+        return;
+    }
     let mut found_witnesses = None;
-    for (dimension, (range, extent)) in subset.0.iter().zip(container.shape()).enumerate() {
-        // What was allocated may differ from what the extent has become since, or from what its name means here.
-        let is_elsewhere = |symbol: &Symbol| site.assigned.contains(symbol) || frame.binds(symbol);
-        if extent.free_symbols().iter().any(is_elsewhere) {
-            continue;
-        }
-        // Most are: what holds for all iterations need not be asked of each witness.
-        if stays_inside(range, extent, &assumptions) {
-            continue;
-        }
+    for (dimension, (range, extent)) in open {
         let witnesses = found_witnesses.get_or_insert_with(|| witnesses(frame, &assumptions));
         let outside = |witness: &BTreeMap<Symbol, Expr>| {
             let (first, last) = ends(&range.substitute(witness))?;

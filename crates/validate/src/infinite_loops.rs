@@ -51,7 +51,7 @@ pub fn never_ends(sdfg: &Sdfg, block: BlockId) -> bool {
     match &sdfg.block(block).kind {
         BlockKind::Loop(repeated) => {
             let targets = OnceCell::new();
-            let aliases = || targets.get_or_init(|| alias_targets(sdfg));
+            let aliases = || &**targets.get_or_init(|| alias_targets(sdfg));
             !leaves(sdfg, repeated.body, true) && endless(sdfg, repeated, &Shared::new(), &aliases).is_some()
         }
         BlockKind::State(_)

@@ -86,7 +86,7 @@ pub(super) struct Program<'a> {
     analyses: Rc<RefCell<Analyses>>,
     executions: OnceCell<ExecutionTable>,
     facts: OnceCell<Rc<SymbolFacts>>,
-    aliases: OnceCell<BTreeMap<ContainerId, BTreeSet<ContainerId>>>,
+    aliases: OnceCell<Arc<BTreeMap<ContainerId, BTreeSet<ContainerId>>>>,
     owning_scopes: OnceCell<BTreeMap<ContainerId, (StateId, NodeId)>>,
     bindings: OnceCell<BTreeMap<ContainerId, Vec<(StateId, EdgeId)>>>,
     /// Facts about symbols outside of loops and scopes.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use sdfg_graph::analysis::symbols::{assigned_symbols, bound_symbols, free_symbols, free_symbols_of_state};
 use sdfg_graph::ir::{NodeKind, Sdfg};
+use sdfg_graph::workspace::occurring_symbols;
 use sdfg_language::symbolic::Symbol;
 use sdfg_language::syntax::{ExpressionKind, parse_expression};
 
@@ -13,13 +13,7 @@ use super::EditError;
 pub(super) fn used(sdfg: &Sdfg) -> BTreeSet<String> {
     let mut names: BTreeSet<String> =
         sdfg.containers().map(|(_, container)| container.name.clone()).collect();
-    let mut symbols: BTreeSet<Symbol> = free_symbols(sdfg);
-    symbols.extend(assigned_symbols(sdfg));
-    for (_, state) in sdfg.states() {
-        symbols.extend(free_symbols_of_state(state));
-        symbols.extend(state.nodes().flat_map(|(id, _)| bound_symbols(state, id)));
-    }
-    names.extend(symbols.into_iter().map(|symbol| symbol.as_str().to_owned()));
+    names.extend(occurring_symbols(sdfg).into_iter().map(|symbol| symbol.as_str().to_owned()));
     names
 }
 

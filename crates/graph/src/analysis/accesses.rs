@@ -4,12 +4,14 @@
 //! counts for the alias; [`alias_targets`] lists the containers that it may name.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use sdfg_language::syntax::Expression;
+use sdfg_language::workspace::remembered;
 
 use super::bound_alias;
 use crate::ir::{
-    BlockKind, Consume, Container, ContainerId, EdgeId, NodeId, NodeKind, RegionId, Sdfg, State,
+    BlockKind, Consume, Container, ContainerId, EdgeId, NodeId, NodeKind, RegionId, Revision, Sdfg, State,
 };
 
 /// Containers that are read and written.
@@ -69,7 +71,7 @@ impl AccessSets {
         let aliases = alias_targets(sdfg);
         // A view of a view takes as many rounds as there are views.
         for _ in 0..aliases.len() {
-            for (alias, targets) in &aliases {
+            for (alias, targets) in aliases.iter() {
                 for set in [&mut self.reads, &mut self.writes] {
                     if set.contains(alias) {
                         set.extend(targets);
@@ -176,11 +178,18 @@ pub fn consume_condition_reads(sdfg: &Sdfg, state: &State, entry: Option<NodeId>
 }
 
 /// For each view and reference that some state binds, the containers that it is bound to.
-pub fn alias_targets(sdfg: &Sdfg) -> BTreeMap<ContainerId, BTreeSet<ContainerId>> {
-    let mut targets: BTreeMap<ContainerId, BTreeSet<ContainerId>> = BTreeMap::new();
+pub fn alias_targets(sdfg: &Sdfg) -> Arc<BTreeMap<ContainerId, BTreeSet<ContainerId>>> {
+    /// The targets of the aliases of an SDFG of this revision.
+    #[derive(PartialEq, Eq, Hash)]
+    struct Targets(Revision);
     if !sdfg.containers().any(|(_, container)| container.is_alias()) {
-        return targets;
+        return Arc::default();
     }
+    remembered(Targets(sdfg.revision()), || Arc::new(found_targets(sdfg)))
+}
+
+fn found_targets(sdfg: &Sdfg) -> BTreeMap<ContainerId, BTreeSet<ContainerId>> {
+    let mut targets: BTreeMap<ContainerId, BTreeSet<ContainerId>> = BTreeMap::new();
     for (_, state) in sdfg.states() {
         for (alias, target) in state.edges().filter_map(|(edge, _)| bound_alias(state, edge)) {
             targets.entry(alias).or_default().insert(target.container);

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use sdfg_language::subset::{Approx, Range, Subset};
 use sdfg_language::symbolic::{Assumptions, Expr, Symbol};
 use sdfg_language::syntax::subscripted_names;
+use sdfg_language::workspace::remembered;
 
 use super::accesses::{consume_condition_reads, control_reads_of};
 use super::executions::{ExecutionTable, Frequency};
@@ -19,8 +20,8 @@ use super::memlet_path::{is_leaf, leaf_edges, memlet_root};
 use super::scope_tree::ScopeTree;
 use super::symbols::{assigned_symbols_of, bound_symbols, scope_parameters};
 use crate::ir::{
-    Access, BlockId, BlockKind, ContainerId, EdgeId, NodeId, NodeKind, RegionId, Sdfg, State, StateId,
-    TaskletBody,
+    Access, BlockId, BlockKind, ContainerId, EdgeId, NodeId, NodeKind, RegionId, Revision, Sdfg, State,
+    StateId, TaskletBody,
 };
 
 /// A part of a container that is read or written.
@@ -144,6 +145,14 @@ impl Footprint {
         }
         found.read_all(sdfg, control_reads_of(sdfg, region));
         found
+    }
+
+    /// Accesses of one execution of the body of an SDFG, which callers of it ask for many times.
+    pub fn of_body(sdfg: &Sdfg) -> Arc<Self> {
+        /// The accesses of an SDFG of this revision.
+        #[derive(PartialEq, Eq, Hash)]
+        struct Body(Revision);
+        remembered(Body(sdfg.revision()), || Arc::new(Footprint::of_region(sdfg, sdfg.body())))
     }
 
     /// Parts of a container that are read, and those that are written.

@@ -31,7 +31,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::accesses::containers_in;
 use crate::ir::ids::Id;
-use crate::ir::{BlockId, Consume, ContainerId, EdgeId, Flow, NodeId, NodeKind, Sdfg, StateId, TransitionId};
+use crate::ir::{
+    BlockId, Consume, ContainerId, EdgeId, Flow, Node, NodeId, NodeKind, Sdfg, State, StateId, TransitionId,
+};
 
 /// A place at which a program uses a container. Places are ordered by state, of each state nodes before memlets; those of
 /// control flow come last.
@@ -58,11 +60,10 @@ impl Use {
         }
     }
 
-    /// The position in the order of places: the state, the kind, and the element, in one word. Tables compare places often.
-    fn position(self) -> u128 {
-        let at = |state: usize, kind: u128, element: usize| {
-            (state as u128) << 64 | kind << 63 | (element as u128 & (u128::MAX >> 65))
-        };
+    /// The position in the order of places: the state, and the kind with the element. Tables compare places often.
+    fn position(self) -> Position {
+        let at =
+            |state: usize, kind: usize, element: usize| Position(state, kind << (usize::BITS - 1) | element);
         match self {
             Use::Access(state, node) => at(state.index(), 0, 2 * node.index()),
             Use::Condition(state, node) => at(state.index(), 0, 2 * node.index() + 1),
@@ -72,6 +73,10 @@ impl Use {
         }
     }
 }
+
+/// A place as numbers, which compare faster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Position(usize, usize);
 
 impl PartialOrd for Use {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
@@ -94,7 +99,7 @@ static NONE: BTreeSet<Use> = BTreeSet::new();
 pub struct Uses {
     uses: BTreeMap<ContainerId, BTreeSet<Use>>,
     /// The containers at each place that uses any.
-    at: BTreeMap<Use, Vec<ContainerId>>,
+    at: BTreeMap<Position, (Use, Vec<ContainerId>)>,
     /// The memlets that make a view or reference name a container, or a part of it.
     bindings: BTreeMap<ContainerId, BTreeSet<Use>>,
 }
@@ -102,27 +107,34 @@ pub struct Uses {
 impl Uses {
     /// The uses of an SDFG.
     pub fn of_program(sdfg: &Sdfg) -> Self {
-        let mut found = Uses::default();
-        for (id, _) in sdfg.states() {
-            found.update_state(sdfg, id);
+        let mut places: Vec<Use> = Vec::new();
+        for (id, state) in sdfg.states() {
+            places.extend(places_in(id, state));
         }
-        for (id, _) in sdfg.blocks() {
-            found.update(sdfg, Use::Block(id));
+        places.extend(sdfg.blocks().map(|(id, _)| Use::Block(id)));
+        places.extend(sdfg.transitions().map(|(id, _)| Use::Transition(id)));
+        // Maps of sorted lists are made at once.
+        let (mut uses, mut bindings, mut at) = (Vec::new(), Vec::new(), Vec::new());
+        for place in places {
+            let used = containers_at(sdfg, place);
+            if used.is_empty() {
+                continue;
+            }
+            uses.extend(used.iter().map(|container| (*container, place)));
+            if binds(sdfg, place) {
+                bindings.extend(used.iter().map(|container| (*container, place)));
+            }
+            at.push((place.position(), (place, used)));
         }
-        for (id, _) in sdfg.transitions() {
-            found.update(sdfg, Use::Transition(id));
-        }
-        found
+        Uses { uses: grouped(uses), at: at.into_iter().collect(), bindings: grouped(bindings) }
     }
 
     /// Follows a change of a place, which may be new or gone.
     pub fn update(&mut self, sdfg: &Sdfg, place: Use) {
-        let mut used = used_at(sdfg, place);
-        used.sort_unstable();
-        used.dedup();
+        let used = containers_at(sdfg, place);
         let binds = binds(sdfg, place);
         // Most edits of a place leave its containers as they are.
-        if self.at.get(&place).map_or(&[][..], Vec::as_slice) == used
+        if self.at.get(&place.position()).map_or(&[][..], |(_, used)| used) == used
             && used.iter().all(|container| self.bindings_of(*container).contains(&place) == binds)
         {
             return;
@@ -137,36 +149,23 @@ impl Uses {
                 self.bindings.entry(*container).or_default().insert(place);
             }
         }
-        self.at.insert(place, used);
+        self.at.insert(place.position(), (place, used));
     }
 
     /// Follows a change of all that is in a state, which may be new or gone.
     pub fn update_state(&mut self, sdfg: &Sdfg, state: StateId) {
         let first = Use::Access(state, NodeId::from_index(0));
-        let own = self.at.range(first..).map(|(place, _)| *place);
+        let own = self.at.range(first.position()..).map(|(_, (place, _))| *place);
         let known: Vec<Use> = own.take_while(|place| place.state() == Some(state)).collect();
         known.into_iter().for_each(|place| self.forget(place));
         let Some(graph) = sdfg.get_state(state) else { return };
-        for (node, content) in graph.nodes() {
-            match &content.kind {
-                NodeKind::Access(_) => self.update(sdfg, Use::Access(state, node)),
-                NodeKind::ConsumeEntry(_) => self.update(sdfg, Use::Condition(state, node)),
-                NodeKind::Tasklet(_)
-                | NodeKind::MapEntry(_)
-                | NodeKind::MapExit(_)
-                | NodeKind::ConsumeExit(_)
-                | NodeKind::Nested(_)
-                | NodeKind::Reduce(_)
-                | NodeKind::Library(_) => {}
-            }
-        }
-        for (edge, _) in graph.edges() {
-            self.update(sdfg, Use::Memlet(state, edge));
+        for place in places_in(state, graph) {
+            self.update(sdfg, place);
         }
     }
 
     fn forget(&mut self, place: Use) {
-        for container in self.at.remove(&place).into_iter().flatten() {
+        for container in self.at.remove(&place.position()).into_iter().flat_map(|(_, used)| used) {
             for table in [&mut self.uses, &mut self.bindings] {
                 if let Some(places) = table.get_mut(&container)
                     && places.remove(&place)
@@ -207,6 +206,38 @@ impl Uses {
     pub fn in_control_flow(&self, container: ContainerId) -> bool {
         self.of(container).last().is_some_and(|found| found.state().is_none())
     }
+}
+
+/// The places of a state that may use containers, in their order.
+fn places_in(id: StateId, state: &State) -> impl Iterator<Item = Use> + '_ {
+    let of_node = move |(node, content): (NodeId, &Node)| match &content.kind {
+        NodeKind::Access(_) => Some(Use::Access(id, node)),
+        NodeKind::ConsumeEntry(_) => Some(Use::Condition(id, node)),
+        NodeKind::Tasklet(_)
+        | NodeKind::MapEntry(_)
+        | NodeKind::MapExit(_)
+        | NodeKind::ConsumeExit(_)
+        | NodeKind::Nested(_)
+        | NodeKind::Reduce(_)
+        | NodeKind::Library(_) => None,
+    };
+    state.nodes().filter_map(of_node).chain(state.edges().map(move |(edge, _)| Use::Memlet(id, edge)))
+}
+
+/// The places of each container, of pairs in the order of their places.
+fn grouped(mut pairs: Vec<(ContainerId, Use)>) -> BTreeMap<ContainerId, BTreeSet<Use>> {
+    pairs.sort_by_key(|(container, _)| *container);
+    let groups = pairs.chunk_by(|(one, _), (other, _)| one == other);
+    let group = |group: &[(ContainerId, Use)]| (group[0].0, group.iter().map(|(_, place)| *place).collect());
+    groups.map(group).collect()
+}
+
+/// The containers that a place uses, each once, in order; none if it is not there.
+fn containers_at(sdfg: &Sdfg, place: Use) -> Vec<ContainerId> {
+    let mut used = used_at(sdfg, place);
+    used.sort_unstable();
+    used.dedup();
+    used
 }
 
 /// Whether a place is a memlet that binds an alias.

@@ -191,10 +191,10 @@ pub fn size_symbols(shape: &[Expr]) -> Vec<Symbol> {
     for extent in shape {
         // A symbol that is subtracted has a negative coefficient: most extents have none.
         if extent.view().terms.iter().all(|term| term.coefficient().is_positive()) {
-            sizes.extend(match extent.as_symbol() {
-                Some(symbol) => BTreeSet::from([symbol.clone()]),
-                None => extent.free_symbols(),
-            });
+            match extent.as_symbol() {
+                Some(symbol) => sizes.push(symbol.clone()),
+                None => sizes.extend(extent.free_symbols()),
+            }
             continue;
         }
         let symbols = extent.free_symbols();

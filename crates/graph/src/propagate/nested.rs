@@ -5,12 +5,13 @@
 
 use sdfg_language::subset::{Approx, Range, Subset};
 use sdfg_language::symbolic::{Expr, Symbol};
+use sdfg_language::workspace::remembered;
 
 use crate::analysis::accesses::alias_targets;
 use crate::analysis::footprint::Footprint;
 use crate::analysis::symbols::assigned_symbols;
 use crate::analysis::{Sizes, bound_dimensions};
-use crate::ir::{Access, AccessedPart, NestedSdfg};
+use crate::ir::{Access, AccessedPart, ContainerId, NestedSdfg, Revision, Sdfg};
 
 /// Reads or writes of `nested` through a connector that is bound to `binding`, in symbols of the caller.
 /// `None` if only the binding itself is known to cover them.
@@ -23,24 +24,10 @@ pub(super) fn footprint(
     let AccessedPart::Elements(bound) = &binding.place else { return None };
     let inner = nested.sdfg.find_container(connector)?;
     let kept = bound_dimensions(bound, nested.sdfg.container(inner).shape().len())?;
-    if alias_targets(&nested.sdfg).values().any(|targets| targets.contains(&inner)) {
-        return None;
-    }
-    let known = Sizes::of(&nested.sdfg).assumptions();
-    let whole = Footprint::of_region(&nested.sdfg, nested.sdfg.body());
-    let (reads, written) = whole.of_container(inner);
-    let parts = if writes { written } else { reads };
-    let rank = nested.sdfg.container(inner).shape().len();
-    let subsets: Vec<_> = parts.into_iter().map(|part| part.subset.clone()).collect();
-    if subsets.iter().any(|subset| subset.as_inner().rank() != rank) {
-        return None;
-    }
-    let subsets = subsets.into_iter();
-    let covered = subsets.reduce(|a, b| a.union(&b, &known))?;
-    let changes = assigned_symbols(&nested.sdfg);
+    let question = Covered { of: nested.sdfg.revision(), container: inner, writes };
+    let covered = remembered(question, || covered(&nested.sdfg, inner, writes))?;
     let given = |symbol: &Symbol| nested.inputs.iter().any(|input| input.name == symbol.as_str());
-    let symbols = covered.as_inner().free_symbols();
-    if symbols.iter().any(|symbol| changes.contains(symbol) || given(symbol)) {
+    if covered.as_inner().free_symbols().iter().any(given) {
         return None;
     }
     let mapping = nested.symbol_mapping.iter().cloned().collect();
@@ -51,4 +38,32 @@ pub(super) fn footprint(
     let composed = bound.compose(&Subset(within));
     let exact = covered.is_exact() && composed.is_exact();
     Some(Approx::new(Access::elements(binding.container, composed.into_inner()), exact))
+}
+
+/// What an SDFG of this revision reads or writes of an argument.
+#[derive(PartialEq, Eq, Hash)]
+struct Covered {
+    of: Revision,
+    container: ContainerId,
+    writes: bool,
+}
+
+/// Reads or writes of an argument, in symbols that do not change in the SDFG; `None` if they may be anywhere.
+fn covered(sdfg: &Sdfg, argument: ContainerId, writes: bool) -> Option<Approx<Subset>> {
+    if alias_targets(sdfg).values().any(|targets| targets.contains(&argument)) {
+        return None;
+    }
+    let known = Sizes::of(sdfg).assumptions();
+    let whole = Footprint::of_body(sdfg);
+    let (reads, written) = whole.of_container(argument);
+    let parts = if writes { written } else { reads };
+    let rank = sdfg.container(argument).shape().len();
+    let subsets: Vec<_> = parts.into_iter().map(|part| part.subset.clone()).collect();
+    if subsets.iter().any(|subset| subset.as_inner().rank() != rank) {
+        return None;
+    }
+    let covered = subsets.into_iter().reduce(|a, b| a.union(&b, &known))?;
+    let changes = assigned_symbols(sdfg);
+    let is_fixed = covered.as_inner().free_symbols().iter().all(|symbol| !changes.contains(symbol));
+    is_fixed.then_some(covered)
 }

@@ -4,6 +4,7 @@
 //! The result of a proof depends only on its query, so a cached answer equals a new one. The cache is
 //! thread-local and ends with the work that it serves ([`with_proof_cache`]).
 
+use std::any::{Any, TypeId};
 use std::cell::RefCell;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::rc::Rc;
@@ -17,6 +18,9 @@ use crate::subset::image::Eliminations;
 
 /// Answers beyond these are not kept; questions are small.
 const MOST: usize = 1 << 16;
+
+/// Other answers beyond these are dropped, all at once.
+const MOST_OTHERS: usize = 1 << 12;
 
 /// A map with a hash that is fast for small keys. What is looked up comes from programs and not from an adversary: with
 /// equal hashes for all keys, `MOST` bounds what a look-up costs.
@@ -36,6 +40,8 @@ struct Answers {
     nonnegative: CacheMap<(u32, Expr), Truth>,
     signs: CacheMap<(u32, Expr), Sign>,
     eliminations: CacheMap<Scope, Rc<Eliminations>>,
+    /// Maps of other answers, each under the type of its questions. There are few types.
+    others: Vec<(TypeId, Box<dyn Any>)>,
 }
 
 /// Parameters with their ranges, under assumptions of this name.
@@ -102,6 +108,39 @@ pub(crate) fn eliminations(
         }
         made
     })
+}
+
+/// What `make` answers to a question, made once while proofs are kept, and anew elsewhere. It follows from the question alone, such
+/// as from the revision of a graph. Each kind of answers has a type of questions of its own.
+pub fn remembered<Q: Hash + Eq + 'static, A: Clone + 'static>(question: Q, make: impl FnOnce() -> A) -> A {
+    let known = ANSWERS.with_borrow(|answers| {
+        let (_, map) = answers.as_ref()?.others.iter().find(|(kind, _)| *kind == TypeId::of::<(Q, A)>())?;
+        map.downcast_ref::<CacheMap<Q, A>>()?.get(&question).cloned()
+    });
+    known.unwrap_or_else(|| {
+        let made = make();
+        ANSWERS.with_borrow_mut(|answers| {
+            if let Some(answers) = answers {
+                keep_other(answers, question, made.clone());
+            }
+        });
+        made
+    })
+}
+
+fn keep_other<Q: Hash + Eq + 'static, A: 'static>(answers: &mut Answers, question: Q, made: A) {
+    let kind = TypeId::of::<(Q, A)>();
+    let at = answers.others.iter().position(|(own, _)| *own == kind).unwrap_or_else(|| {
+        answers.others.push((kind, Box::new(CacheMap::<Q, A>::default())));
+        answers.others.len() - 1
+    });
+    if let Some(map) = answers.others[at].1.downcast_mut::<CacheMap<Q, A>>() {
+        // Most questions are about graphs as they were before an edit: they are asked never again.
+        if map.len() >= MOST_OTHERS {
+            map.clear();
+        }
+        map.insert(question, made);
+    }
 }
 
 fn recall<T: Copy>(
@@ -293,6 +332,32 @@ mod tests {
             assert_eq!(passing.name(), None);
             assert_eq!(n.is_positive(&passing), Truth::Proved);
         });
+    }
+
+    #[test]
+    fn other_answers_are_made_once_for_each_question_and_kind() {
+        #[derive(PartialEq, Eq, Hash)]
+        struct Question(usize);
+        let asked = std::cell::Cell::new(0);
+        let ask = |question: usize| {
+            remembered(Question(question), || {
+                asked.set(asked.get() + 1);
+                question + 1
+            })
+        };
+        let text = |question: usize| remembered(Question(question), || question.to_string());
+        assert_eq!((ask(1), ask(1), asked.get()), (2, 2, 2));
+        with_proof_cache(|| {
+            assert_eq!((ask(1), ask(2), ask(1), asked.get()), (2, 3, 2, 4));
+            // Another kind of answers to the same questions.
+            assert_eq!((text(1), ask(1)), ("1".to_owned(), 2));
+            // No more than there is room for.
+            (0..=MOST_OTHERS).for_each(|question| assert_eq!(ask(question), question + 1));
+            let before = asked.get();
+            assert_eq!((ask(MOST_OTHERS), asked.get()), (MOST_OTHERS + 1, before));
+            assert_eq!((ask(1), asked.get()), (2, before + 1));
+        });
+        assert_eq!(ask(1), 2);
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
+use crate::symbolic::proof_cache::remembered;
 use crate::syntax::{
     Block, Cursor, Dedented, Expression, ExpressionKind, ParseError, ParseErrorKind, Punctuation, Span,
     Statement, Token, TokenKind, parse_block, print_block, visit_block, visit_bound_names,
@@ -26,11 +28,17 @@ pub enum Dialect {
 /// Spans in the tree count from the start of [`Code::source`]. Two codes are equal if text and dialect are.
 #[derive(Clone, Debug)]
 pub struct Code {
-    text: Dedented,
-    block: Block,
+    parsed: Arc<Parsed>,
     dialect: Dialect,
     /// Position in the file of the text before the removal of indentation, if it was read from a file.
     file_offset: Option<u32>,
+}
+
+/// A text with its statements. Tasklets are cloned more often than their code changes.
+#[derive(Debug)]
+struct Parsed {
+    text: Dedented,
+    block: Block,
 }
 
 impl PartialEq for Code {
@@ -47,7 +55,18 @@ impl Code {
     /// # Errors
     /// Every syntax error, with spans that count from the start of `source`.
     pub fn parse(source: &str, dialect: Dialect) -> Result<Self, Vec<ParseError>> {
-        Self::parse_dedented(Dedented::new(source), None, dialect)
+        /// The statements of a text. Generated programs consist of few different ones.
+        #[derive(PartialEq, Eq, Hash)]
+        struct Source(String);
+        let known = remembered(Source(source.to_owned()), || {
+            let text = Dedented::new(source);
+            let block = parse_block(text.text()).ok()?;
+            Some(Arc::new(Parsed { text, block }))
+        });
+        match known {
+            Some(parsed) => Ok(Code { parsed, dialect, file_offset: None }),
+            None => Self::parse_dedented(Dedented::new(source), None, dialect),
+        }
     }
 
     fn parse_dedented(
@@ -56,7 +75,7 @@ impl Code {
         dialect: Dialect,
     ) -> Result<Self, Vec<ParseError>> {
         match parse_block(text.text()) {
-            Ok(block) => Ok(Code { text, block, dialect, file_offset }),
+            Ok(block) => Ok(Code { parsed: Arc::new(Parsed { text, block }), dialect, file_offset }),
             Err(mut errors) => {
                 for error in &mut errors {
                     error.span = text.to_original(error.span, file_offset.unwrap_or_default());
@@ -112,7 +131,7 @@ impl Code {
         replacements: &BTreeMap<String, Expression>,
     ) -> Result<Self, Vec<ParseError>> {
         let mut places: BTreeMap<Span, (&str, bool)> = BTreeMap::new();
-        visit_block(&self.block, &mut |expression| match &expression.kind {
+        visit_block(self.block(), &mut |expression| match &expression.kind {
             ExpressionKind::Name(name) => {
                 places.insert(expression.span, (name, false));
             }
@@ -121,7 +140,7 @@ impl Code {
             }
             _ => {}
         });
-        visit_bound_names(&self.block, &mut |name| {
+        visit_bound_names(self.block(), &mut |name| {
             places.insert(name.span, (&name.text, true));
         });
         let mut text = String::new();
@@ -144,18 +163,18 @@ impl Code {
 
     /// The text, without common indentation.
     pub fn source(&self) -> &str {
-        self.text.text()
+        self.parsed.text.text()
     }
 
     /// Position of a part of the text in the larger text that it was read from ([`Code::parse_braced`]);
     /// `None` for code of another origin.
     pub fn span_in_file(&self, span: Span) -> Option<Span> {
-        Some(self.text.to_original(span, self.file_offset?))
+        Some(self.parsed.text.to_original(span, self.file_offset?))
     }
 
     /// The statements.
     pub fn block(&self) -> &[Statement] {
-        &self.block
+        &self.parsed.block
     }
 
     /// Whose arithmetic is meant.

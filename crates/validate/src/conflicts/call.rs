@@ -4,6 +4,7 @@
 //! Subsets that symbols of the caller cannot express are covered by the whole memlet.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use sdfg_graph::analysis::accesses::alias_targets;
 use sdfg_graph::analysis::footprint::Part as InnerPart;
@@ -31,7 +32,7 @@ pub(super) struct Part<'a> {
 
 /// The parts that the call at a node touches, without repetition.
 pub(super) fn parts<'a>(site: &Site<'a>, node: NodeId, nested: &'a NestedSdfg) -> Vec<Part<'a>> {
-    let footprint = Footprint::of_region(&nested.sdfg, nested.sdfg.body());
+    let footprint = Footprint::of_body(&nested.sdfg);
     let caller = Caller::of(nested);
     let reads = footprint.reads.iter().map(|part| (part, Mode::Read));
     let writes = footprint.writes.iter().map(|part| (part, Mode::Write(resolution(&nested.sdfg, part.edge))));
@@ -82,7 +83,7 @@ struct Caller<'a> {
     mapping: BTreeMap<Symbol, Expr>,
     /// Symbols whose values the caller does not know.
     hidden: BTreeSet<Symbol>,
-    aliases: BTreeMap<ContainerId, BTreeSet<ContainerId>>,
+    aliases: Arc<BTreeMap<ContainerId, BTreeSet<ContainerId>>>,
 }
 
 impl<'a> Caller<'a> {

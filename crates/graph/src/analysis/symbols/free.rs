@@ -1,18 +1,20 @@
 //! Free symbols: those whose value comes from outside.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use sdfg_language::symbolic::{Expr, Symbol};
 use sdfg_language::syntax::{
     Expression, ExpressionKind, Statement, StatementKind, visit_block, visit_targets,
 };
+use sdfg_language::workspace::remembered;
 
 use super::super::owning_scopes::owning_scopes;
 use super::super::scope_tree::ScopeTree;
 use super::{DefinedSymbols, assigned_symbols, bound_symbols};
 use crate::ir::{
-    BlockKind, Container, ContainerId, ContainerKind, LibraryNode, Memlet, NodeId, NodeKind, Sdfg, State,
-    StateId, Tasklet, TaskletBody, Volume,
+    BlockKind, Container, ContainerId, ContainerKind, LibraryNode, Memlet, NodeId, NodeKind, Revision, Sdfg,
+    State, StateId, Tasklet, TaskletBody, Volume,
 };
 
 /// Symbols that the caller of an SDFG gives: declared ones, and those that occur where nothing inside gives them a
@@ -70,6 +72,37 @@ pub fn free_symbols_with(sdfg: &Sdfg, of_state: &dyn Fn(StateId) -> BTreeSet<Sym
         free.extend(used.filter(|symbol| !after.contains(symbol)));
     }
     free
+}
+
+/// Every symbol that occurs in an SDFG: declared, assigned, bound by a scope, or used. Those that only a called SDFG uses are none.
+pub fn occurring_symbols(sdfg: &Sdfg) -> BTreeSet<Symbol> {
+    let mut found: BTreeSet<Symbol> = sdfg.symbols().map(|(symbol, _)| symbol.clone()).collect();
+    found.extend(assigned_symbols(sdfg));
+    let mut note = |symbol: &Symbol| {
+        if !found.contains(symbol) {
+            found.insert(symbol.clone());
+        }
+    };
+    for (_, container) in sdfg.containers() {
+        visit_container(container, &mut note);
+    }
+    for (_, state) in sdfg.states() {
+        for (_, edge) in state.edges() {
+            visit_memlet(&edge.memlet, &mut note);
+        }
+        for (id, node) in state.nodes() {
+            symbols_of_node(state, id, &node.kind).iter().for_each(&mut note);
+            bound_symbols(state, id).iter().for_each(&mut note);
+        }
+    }
+    let of_blocks = sdfg.blocks().flat_map(|(_, block)| block.kind.expressions());
+    let of_transitions = sdfg.transitions().flat_map(|(_, transition)| {
+        transition.assignments.iter().map(|(_, value)| value).chain(&transition.condition)
+    });
+    for value in of_blocks.chain(of_transitions) {
+        control_symbols(sdfg, value).iter().for_each(&mut note);
+    }
+    found
 }
 
 /// Adds symbols in the sizes of transients, but for those that the scopes around all uses of a transient bind.
@@ -177,15 +210,29 @@ fn visit_memlet(memlet: &Memlet, visit: &mut dyn FnMut(&Symbol)) {
 
 /// Symbols in shape, layout and distribution.
 fn symbols_of_container(container: &Container) -> BTreeSet<Symbol> {
-    let mut parts: Vec<&Expr> = container.shape().iter().collect();
-    if let Some(layout) = container.kind.layout() {
-        parts.extend(layout.strides.iter().chain([&layout.offset, &layout.total_size]));
+    let mut found = BTreeSet::new();
+    visit_container(container, &mut |symbol| {
+        if !found.contains(symbol) {
+            found.insert(symbol.clone());
+        }
+    });
+    found
+}
+
+/// Gives the symbols in shape, layout and distribution, as often as they occur.
+fn visit_container(container: &Container, visit: &mut dyn FnMut(&Symbol)) {
+    let layout = container.kind.layout().into_iter();
+    let layout = layout.flat_map(|layout| layout.strides.iter().chain([&layout.offset, &layout.total_size]));
+    let capacity = match &container.kind {
+        ContainerKind::Stream { capacity, .. } => capacity.as_ref(),
+        ContainerKind::Scalar
+        | ContainerKind::Array(_)
+        | ContainerKind::View(_)
+        | ContainerKind::Reference(_) => None,
+    };
+    for part in container.shape().iter().chain(layout).chain(capacity).chain(container.distribution.exprs()) {
+        part.visit_symbols(visit);
     }
-    if let ContainerKind::Stream { capacity: Some(capacity), .. } = &container.kind {
-        parts.push(capacity);
-    }
-    parts.extend(container.distribution.exprs());
-    parts.into_iter().flat_map(Expr::free_symbols).collect()
 }
 
 /// Symbols that a node uses and does not bind itself.
@@ -210,7 +257,7 @@ fn symbols_of_node(state: &State, id: NodeId, kind: &NodeKind) -> BTreeSet<Symbo
         }
         NodeKind::Nested(nested) => {
             let mut used = BTreeSet::new();
-            for symbol in free_symbols(&nested.sdfg) {
+            for symbol in free_symbols_of_called(&nested.sdfg).iter().cloned() {
                 match nested.symbol_mapping.iter().find(|(inner, _)| *inner == symbol) {
                     Some((_, value)) => used.extend(value.free_symbols()),
                     None if nested.inputs.iter().any(|input| input.name == symbol.as_str()) => {}
@@ -225,7 +272,14 @@ fn symbols_of_node(state: &State, id: NodeId, kind: &NodeKind) -> BTreeSet<Symbo
     }
 }
 
-/// Names in the code of a tasklet that are neither connectors nor locals.
+/// The free symbols of a called SDFG. The states around the call change more often than it does.
+fn free_symbols_of_called(sdfg: &Sdfg) -> Arc<BTreeSet<Symbol>> {
+    /// The free symbols of an SDFG of this revision.
+    #[derive(PartialEq, Eq, Hash)]
+    struct Free(Revision);
+    remembered(Free(sdfg.revision()), || Arc::new(free_symbols(sdfg)))
+}
+
 /// A bare name may be a word that the operation knows, so it is not among them.
 fn symbols_of_library_node(library: &LibraryNode) -> BTreeSet<Symbol> {
     let mut used = BTreeSet::new();
@@ -239,6 +293,7 @@ fn symbols_of_library_node(library: &LibraryNode) -> BTreeSet<Symbol> {
     used
 }
 
+/// Names in the code of a tasklet that are neither connectors nor locals.
 fn symbols_of_tasklet(tasklet: &Tasklet) -> BTreeSet<Symbol> {
     let mut names: BTreeSet<&str> = BTreeSet::new();
     let mut own: BTreeSet<&str> =
