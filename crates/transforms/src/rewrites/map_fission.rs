@@ -14,14 +14,14 @@ use crate::pattern::{NodeClass, Pattern};
 ///
 /// # When it applies
 ///
-/// The map has several such parts, touches no stream and gets no symbol from data. No transient of an
+/// The map has several such parts and touches no stream. Data that give it symbols are not written by it. No transient of an
 /// iteration is used by two parts.
 ///
 /// # Refusals
 ///
 /// - The contents are one part.
 /// - Two parts use a transient of an iteration, which would not live from one map to the next.
-/// - The map uses a stream, binds a view or reference, or gets symbols from data.
+/// - The map uses a stream, binds a view or reference, or writes what gives it a symbol.
 ///
 /// # Before
 ///
@@ -156,7 +156,7 @@ impl Transformation for MapFission {
     }
 
     fn check(&self, site: &Site<'_>) -> Result<Evidence, Refusal> {
-        map_split::copyable(site)?;
+        map_split::copyable_with_symbols(site)?;
         let (state, entry) = (site.state(), site.found.node(0));
         let parts = parts(state, &inside(site));
         if parts.len() < 2 {

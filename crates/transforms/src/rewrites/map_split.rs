@@ -7,6 +7,7 @@ use sdfg::subset::Range;
 use sdfg::symbolic::{Expr, Sign, Symbol};
 use serde::{Deserialize, Serialize};
 
+use super::map_pair::touched;
 use super::{Size, anchored, described, nested_maps};
 use crate::engine::{
     Claim, Evidence, Group, Match, Metadata, Parameter, Refusal, Site, Soundness, Transformation,
@@ -20,14 +21,14 @@ use crate::pattern::{NodeClass, Pattern};
 ///
 /// # When it applies
 ///
-/// The map has one dimension or several, with steps of a known sign. It touches no stream and gets no symbol
-/// from data.
+/// The map has one dimension or several, with steps of a known sign. It touches no stream. Data that give it symbols are not
+/// written by it.
 ///
 /// # Refusals
 ///
 /// - The map has fewer dimensions, or `count` is not proved to be at least 0.
 /// - The sign of the step is not known.
-/// - The map uses a stream, binds a view or reference, or gets symbols from data.
+/// - The map uses a stream, binds a view or reference, or writes what gives it a symbol.
 ///
 /// # Before
 ///
@@ -128,6 +129,22 @@ pub(super) fn copyable(site: &Site<'_>) -> Result<(), Refusal> {
     if sdfg::analysis::symbols::bound_symbols(state, entry) != map.params {
         return Err(Refusal::structure(site.label(0), "gets symbols from data"));
     }
+    copyable_with_symbols(site)
+}
+
+/// As [`copyable`], of scopes whose copies all read the same symbols from data.
+pub(super) fn copyable_with_symbols(site: &Site<'_>) -> Result<(), Refusal> {
+    let (state, entry) = (site.state(), site.found.node(0));
+    let touched = touched(site, state, entry);
+    for (_, edge) in state.each_in_edge(entry).filter(|(_, edge)| edge.given_symbol().is_some()) {
+        for access in edge.memlet.accesses() {
+            let names = site.same_memory(access.container);
+            if touched.iter().any(|(id, is_written)| *is_written && names.contains(id)) {
+                let name = &site.sdfg.container(access.container).name;
+                return Err(Refusal::container(name, "gives the map a symbol, and the map writes it"));
+            }
+        }
+    }
     for edge in site.edges_within(entry) {
         for access in state.edge(edge).memlet.accesses() {
             let container = site.sdfg.container(access.container);
@@ -181,7 +198,7 @@ impl Transformation for MapSplit {
             let reason = format!("the map has {} dimensions", map.params.len());
             return Err(Refusal::Parameter { parameter: "dimension", reason });
         };
-        copyable(site)?;
+        copyable_with_symbols(site)?;
         let (tree, Size(count)) = (site.scopes(), &self.count);
         let scope = tree.scope_of(site.found.node(0));
         let known = site.known_in(scope);

@@ -48,8 +48,9 @@ impl<'s, 'p> Moved<'s, 'p> {
         edges.into_iter().filter_map(named).collect()
     }
 
-    /// Refuses a map where the copies would not be in the place of the accesses that they stand for.
-    pub(super) fn check(&self) -> Result<(), Refusal> {
+    /// Refuses a map where the copies would not be in the place of the accesses that they stand for. `is_one` tells whether the map
+    /// has one copy of what it writes over the first edge and of what it reads over the second one.
+    pub(super) fn check(&self, is_one: &dyn Fn(EdgeId, EdgeId) -> bool) -> Result<(), Refusal> {
         let (reads, writes) = (self.edges(self.entry), self.edges(self.exit));
         for (at, (edge, write, names)) in writes.iter().enumerate() {
             for (other, second, _) in &writes[at + 1..] {
@@ -59,7 +60,10 @@ impl<'s, 'p> Moved<'s, 'p> {
                 }
             }
             for (other, read, _) in &reads {
-                if names.contains(&read.container) && self.reads_after(*edge, *other) {
+                if names.contains(&read.container)
+                    && self.reads_after(*edge, *other)
+                    && !is_one(*edge, *other)
+                {
                     let reason =
                         "may touch the same elements, and the read comes after the write in an iteration";
                     return Err(self.conflict(*edge, *other, reason));

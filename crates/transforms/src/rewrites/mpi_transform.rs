@@ -44,7 +44,9 @@ use crate::pattern::{NodeClass, Pattern};
 /// - The map uses a stream, view, reference or constant from outside.
 /// - Two parts may write one element, and no conflict resolution combines them.
 /// - A conflict resolution has no neutral element.
-/// - Two edges of the map write the same elements, or an iteration reads an element after it wrote it.
+/// - Two edges of the map write the same elements.
+/// - An iteration reads an element after it wrote it, and would read another part than the one that it writes. One part serves both
+///   if it is cut for the read as for the write, apart from halos.
 /// - A node that the map waits for, or that waits for the map, touches its data at another access node.
 /// - A part that is copied has no exact form. Arguments, and containers that an earlier state or counted loops set as a whole, may
 ///   be copied beyond what the map reads.
@@ -111,8 +113,9 @@ use crate::pattern::{NodeClass, Pattern};
 ///
 /// Every iteration is in exactly one part. It reads the values that the container had before the map, and no
 /// two iterations of a map exchange data. The refusals keep each copy in the place of the accesses that it
-/// stands for. The copies write exactly the elements that the map wrote. Partial results begin with the neutral
-/// element and are combined once each; sums of floating-point numbers may differ in rounding.
+/// stands for, and what an iteration reads after it wrote it lies in the part that it writes. The copies write
+/// exactly the elements that the map wrote. Partial results begin with the neutral element and are combined once
+/// each; sums of floating-point numbers may differ in rounding.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MpiTransform {
@@ -209,7 +212,7 @@ impl Transformation for MpiTransform {
                 }
             }
         }
-        Moved::of(site, entry).check()?;
+        Moved::of(site, entry).check(&|write, read| self.is_in_place(site, write, read))?;
         check_copies(site, entry)?;
         Ok(evidence)
     }
@@ -271,6 +274,40 @@ impl MpiTransform {
         outer.ok_or(EditError::NoNode(entry))
     }
 
+    /// Whether a part of the map writes over one edge to the copy that it reads over another one. Then an iteration may read what it
+    /// wrote before.
+    fn is_in_place(&self, site: &Site<'_>, write: EdgeId, read: EdgeId) -> bool {
+        let (state, entry) = (site.found.state(), site.found.node(0));
+        let edges = outer_edges(site.state(), entry);
+        let mut copy = site.sdfg.clone();
+        let mut editor = Editor::of_draft(&mut copy);
+        let Ok((domain, accessed)) = self.foreseen(&mut editor, site.found, &edges) else { return false };
+        let at = Distributed { state, entry, domain };
+        let mut reads: Vec<(EdgeId, ContainerId, Option<Distribution>)> = Vec::new();
+        for (edge, inside) in edges.iter().zip(&accessed) {
+            match &site.state().edge(*edge).memlet.flow {
+                Flow::Read(access) => {
+                    let needed = at.needed(&editor, access.container, inside);
+                    reads.push((*edge, access.container, needed));
+                }
+                Flow::Write { to, resolution: None } if *edge == write => {
+                    let blocks = at.written(&editor, to.container, inside).0;
+                    let own = reads.iter().filter(|(_, id, _)| *id == to.container);
+                    if site.sdfg.container(to.container).distribution == Distribution::Blocks(blocks.clone())
+                    {
+                        return own.clone().any(|(edge, _, needed)| *edge == read && needed.is_none());
+                    }
+                    let owns =
+                        |needed: &Distribution| needed.blocks().map(without_halos).as_ref() == Some(&blocks);
+                    let serving = own.clone().find(|(_, _, needed)| needed.as_ref().is_some_and(owns));
+                    return serving.is_some_and(|(edge, ..)| *edge == read);
+                }
+                Flow::Write { .. } | Flow::Order | Flow::Copy { .. } | Flow::Value | Flow::Bind(_) => {}
+            }
+        }
+        false
+    }
+
     /// The parts of the map, and what one of them accesses over each of these edges. Nothing is changed.
     ///
     /// What is copied has to be taken from the memlets of the undivided map: those around the parts are less exact.
@@ -327,6 +364,24 @@ struct Held {
 }
 
 impl Distributed {
+    /// The distribution of the copy that ranks read, of which each accesses this part; `None` if they read the container itself.
+    fn needed(&self, editor: &Editor<'_>, id: ContainerId, inside: &Subset) -> Option<Distribution> {
+        let known = symbol_facts_at(editor.sdfg(), self.state, None);
+        let container = editor.sdfg().container(id);
+        let accessed = Accessed { subset: inside, shape: container.shape() };
+        let needed = self.domain.for_reads(&accessed, &known);
+        let needed = needed.map_or(Distribution::Replicated, Distribution::Blocks);
+        let has_copies = needed.blocks().is_some_and(Blocks::has_copies);
+        (container.distribution != needed || has_copies).then_some(needed)
+    }
+
+    /// The elements that each rank owns where it writes this part, and the dimensions of the grid that cut nothing.
+    fn written(&self, editor: &Editor<'_>, id: ContainerId, inside: &Subset) -> (Blocks, Vec<usize>) {
+        let known = symbol_facts_at(editor.sdfg(), self.state, None);
+        let shape = editor.sdfg().container(id).shape();
+        self.domain.for_writes(&Accessed { subset: inside, shape }, &known)
+    }
+
     /// Lets the ranks read what they hold, and tells where if that is another container. `inside` is what one part accesses.
     fn read(
         &self,
@@ -335,16 +390,8 @@ impl Distributed {
         access: &Access,
         inside: &Subset,
     ) -> Result<Option<Held>, EditError> {
-        let known = symbol_facts_at(editor.sdfg(), self.state, None);
-        let container = editor.sdfg().container(access.container);
-        let accessed = Accessed { subset: inside, shape: container.shape() };
-        let needed = self.domain.for_reads(&accessed, &known);
-        let needed = needed.map_or(Distribution::Replicated, Distribution::Blocks);
-        let has_copies = needed.blocks().is_some_and(Blocks::has_copies);
-        if container.distribution == needed && !has_copies {
-            return Ok(None);
-        }
-        let name = container.name.clone();
+        let Some(needed) = self.needed(editor, access.container, inside) else { return Ok(None) };
+        let name = editor.sdfg().container(access.container).name.clone();
         let cover = cover(editor, self.state, access.container);
         let name = editor.derived_container_name(&name, "part");
         let (double, _) = editor.add_double(self.state, edge, &name, cover)?;
@@ -363,10 +410,8 @@ impl Distributed {
         inside: &Subset,
         held: &[Held],
     ) -> Result<(), EditError> {
-        let known = symbol_facts_at(editor.sdfg(), self.state, None);
+        let (blocks, idle) = self.written(editor, access.container, inside);
         let container = editor.sdfg().container(access.container);
-        let accessed = Accessed { subset: inside, shape: container.shape() };
-        let (blocks, idle) = self.domain.for_writes(&accessed, &known);
         let name = container.name.clone();
         if idle.iter().any(|along| self.domain.parts[*along] > 1) {
             let reason = "may be written by several parts: no part is known to have elements of its own";

@@ -9,6 +9,8 @@ mod control;
 mod copies;
 mod maps;
 mod memories;
+mod names;
+mod sums;
 
 use sdfg::edit::Editor;
 use sdfg_transforms::{Match, Transformation, apply, places};
@@ -24,6 +26,17 @@ fn refuses_rightly_at(text: &str, transformation: &dyn Transformation, path: &st
     let is_wrong = editor.commit().is_err() || support::difference(&before, &forced).is_some();
     assert!(is_wrong, "the forced rewrite is right:\n{}", sdfg::text::print(&forced));
     apply(&mut before.clone(), transformation, &found).expect_err("a refusal").to_string()
+}
+
+/// As `applies` of the support, at the match with this path.
+fn applies_at(text: &str, transformation: &dyn Transformation, path: &str) {
+    let before = support::parsed(text);
+    let is_there = |found: &Match| found.paths(&before).iter().any(|own| own.to_string() == path);
+    let found = places(&before, transformation).into_iter().find(is_there).expect("a match");
+    let mut after = before.clone();
+    apply(&mut after, transformation, &found).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let problem = support::difference(&before, &after);
+    assert!(problem.is_none(), "{problem:?}\n{}", sdfg::text::print(&after));
 }
 
 /// A program over vectors `A`, `B`, `C` of `N + 2` elements.

@@ -8,6 +8,9 @@
 //! | `forced` | a test forces the rewrite, which is then wrong |
 //! | `form` | the match, or a parameter, has another form: there is nothing to rewrite |
 //! | `edit` | the edit cannot be made there either |
+//! | `trap` | every program that has it is invalid or traps before the rewrite, too |
+//! | `cost` | the rewrite keeps results, and makes a program slower or a chain of rewrites long |
+//! | `target` | lowering refuses what the rewrite makes: the test of lowering, or the reason |
 //! | `limit` | the rewrite could be made, and no test shows that it is wrong |
 //! | `part` | is a part of another message |
 
@@ -90,7 +93,7 @@ fn table() -> BTreeMap<(String, String), (String, String)> {
 
 /// The bodies of all test functions, by name.
 fn tests() -> BTreeMap<String, String> {
-    let folders = [root().join("transforms/tests"), root().join("library/tests")];
+    let folders = ["transforms/tests", "library/tests", "../tests"].map(|folder| root().join(folder));
     let mut found: BTreeMap<String, String> = BTreeMap::new();
     for file in folders.iter().flat_map(|folder| rust_files(folder)) {
         let source = fs::read_to_string(&file).expect("a source");
@@ -133,12 +136,17 @@ fn refusals_are_forced_or_have_a_reason() {
                 Some(_) => wrong.push(format!("{key:?}: `{detail}` forces nothing")),
                 None => wrong.push(format!("{key:?}: there is no test `{detail}`")),
             },
-            "edit" | "limit" if detail.is_empty() => wrong.push(format!("{key:?} has no reason")),
-            "edit" | "limit" | "form" | "part" => {}
+            "edit" | "limit" | "trap" | "cost" | "target" if detail.is_empty() => {
+                wrong.push(format!("{key:?} has no reason"));
+            }
+            "target" if !detail.contains(' ') && !tests.contains_key(detail) => {
+                wrong.push(format!("{key:?}: there is no test `{detail}`"));
+            }
+            "edit" | "limit" | "trap" | "cost" | "target" | "form" | "part" => {}
             other => wrong.push(format!("{key:?}: `{other}` is no word of the table")),
         }
     }
     let forced = table.values().filter(|(word, _)| word == "forced").count();
-    assert!(forced >= 60, "only {forced} refusals are forced");
+    assert!(forced >= 90, "only {forced} refusals are forced");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

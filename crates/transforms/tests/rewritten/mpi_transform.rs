@@ -207,6 +207,21 @@ fn results_that_an_iteration_reads_again_are_refused() {
     // Each rank holds the last element, too, so it would read another part than the one that it writes.
     let why = refuses_rightly(&text, &MpiTransform::new([2]));
     assert!(why.contains("the read comes after the write"), "{why}");
+    // A part that is cut as the elements that are written serves both.
+    let only_own =
+        text.replace("      m.y -> u.c: y[N]\n", "").replace("(b, c)", "(b)").replace("b + c", "b");
+    let applied = applies(&only_own, &MpiTransform::new([2]));
+    assert!(applied.contains("y_part0") && !applied.contains("y_part1"), "{applied}");
+    // A part with elements that lie far away is cut in another way.
+    let beside = text.replace("y[N]", "y[i + N]");
+    let why = refuses_rightly(&beside, &MpiTransform::new([2]));
+    assert!(why.contains("the read comes after the write"), "{why}");
+    // Two reads have a part each, and the write goes to that of the first one.
+    let twice = text
+        .replace("m.y -> u.c: y[N]", "m.again -> u.c: y[i]")
+        .replace("y -> m.y\n", "y -> m.y\n    y -> m.again\n");
+    let why = refuses_rightly(&twice, &MpiTransform::new([2]));
+    assert!(why.contains("the read comes after the write"), "{why}");
 }
 
 /// The map of a program on two ranks.
