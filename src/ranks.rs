@@ -116,8 +116,8 @@ impl Case {
         Ok(counts)
     }
 
-    /// Compares the bytes that a rank received by moves, as the library of communication counted them, with those of the interpreter
-    /// on as many virtual ranks.
+    /// Compares the bytes that a rank received by moves, as the library of communication counted them, with those that follow from the
+    /// copies of the program.
     fn same_bytes(&self, pipeline: &Pipeline, ranks: &Ranks<'_>, received: i64) -> Result<(), String> {
         // Control flow that reads data may need broadcasts, which the interpreter does not have.
         let Some(counted) = self.counted(pipeline, ranks.count as u32)? else { return Ok(()) };
@@ -125,6 +125,6 @@ impl Case {
         if u64::try_from(received) == Ok(expected) {
             return Ok(());
         }
-        Err(format!("rank {} received {received} bytes, and {expected} in the interpreter", ranks.rank))
+        Err(format!("rank {} received {received} bytes, and {expected} were predicted", ranks.rank))
     }
 }

@@ -65,6 +65,8 @@ pub struct CopyTraffic {
     pub target: String,
     /// Whether it combines values.
     pub combines: bool,
+    /// Whether replicas of the source may hold current values by chance: owners send to them all the same, because only a run knows.
+    pub has_replicas: bool,
     /// How often it runs.
     pub times: u64,
     /// Bytes that each rank receives in all these executions.
@@ -188,7 +190,11 @@ fn skeleton(program: &Sdfg, ranks: usize) -> Result<(Sdfg, Vec<CopyTraffic>), Lo
         }
         for copied in &found {
             let (source, target) = (program.container(copied.from.1), program.container(copied.to.1));
-            let words = made.moved(program, copied)?.words()?;
+            let moved = made.moved(program, copied)?;
+            let blocks = source.distribution.blocks();
+            let has_replicas = !moved.flags.are_source_replicas_current
+                && blocks.is_some_and(|blocks| blocks.replicated_over().next().is_some());
+            let words = moved.words()?;
             add_note(&mut editor, state, copies.len(), &words)?;
             let name = |container: &Container| container.name.clone();
             copies.push(CopyTraffic {
@@ -196,6 +202,7 @@ fn skeleton(program: &Sdfg, ranks: usize) -> Result<(Sdfg, Vec<CopyTraffic>), Lo
                 source: name(source),
                 target: name(target),
                 combines: copied.resolution.is_some(),
+                has_replicas,
                 times: 0,
                 received: vec![0; ranks],
             });
