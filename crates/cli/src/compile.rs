@@ -12,7 +12,8 @@ use sdfg_codegen::llvm::{Sanitizer, assembly, llvm_ir};
 use sdfg_codegen::lower::LowerOptions;
 use sdfg_codegen::mpi::Mpi;
 use sdfg_codegen::package::{check_package, write_package};
-use sdfg_codegen::source::{SourceOptions, c_source, cuda_source, opencl_source};
+use sdfg_codegen::plan::Plan;
+use sdfg_codegen::source::{SourceError, SourceOptions, c_source, cuda_source, opencl_source};
 
 use crate::failure::Failure;
 use crate::mpi_library::{MPI_LIBRARY, write_mpi_library};
@@ -278,9 +279,9 @@ impl Compile {
         let destination = Destination::new(path);
         match self.emit {
             Emit::Plan => destination.write(plan.to_string().as_bytes()),
-            Emit::C => destination.write(source_of(lowered)?.as_bytes()),
-            Emit::Cuda => destination.write(cuda_of(lowered)?.as_bytes()),
-            Emit::Opencl => destination.write(opencl_of(lowered)?.as_bytes()),
+            Emit::C => destination.write(source_of(lowered, c_source)?.as_bytes()),
+            Emit::Cuda => destination.write(source_of(lowered, cuda_source)?.as_bytes()),
+            Emit::Opencl => destination.write(source_of(lowered, opencl_source)?.as_bytes()),
             Emit::LlvmIr => {
                 let text = llvm_ir(plan, options, lowered.optimises()).map_err(failed)?;
                 destination.write(text.as_bytes())
@@ -318,7 +319,7 @@ impl Compile {
             }
             Emit::Package => {
                 self.native.consent(lowered)?;
-                let source = if self.with_source { Some(source_of(lowered)?) } else { None };
+                let source = if self.with_source { Some(source_of(lowered, c_source)?) } else { None };
                 let object = self.native.compile(lowered)?.with_structures(structures);
                 write_package(&object, source.as_deref(), file).map_err(|error| unlinked(&error))
             }
@@ -326,20 +327,10 @@ impl Compile {
     }
 }
 
-/// The CUDA source of a program.
-fn cuda_of(Lowered { plan, options, .. }: &Lowered) -> Result<String, Failure> {
-    let options = SourceOptions { floats: options.floats, threads: options.threads };
-    cuda_source(plan, &options).map_err(Failure::program)
-}
-
-/// The OpenCL source of a program.
-fn opencl_of(Lowered { plan, options, .. }: &Lowered) -> Result<String, Failure> {
-    let options = SourceOptions { floats: options.floats, threads: options.threads };
-    opencl_source(plan, &options).map_err(Failure::program)
-}
-
-/// The C source of a program.
-fn source_of(Lowered { plan, options, .. }: &Lowered) -> Result<String, Failure> {
-    let options = SourceOptions { floats: options.floats, threads: options.threads };
-    c_source(plan, &options).map_err(Failure::program)
+/// The source of a program, as one of the printers writes it.
+fn source_of(
+    lowered: &Lowered,
+    print: fn(&Plan, &SourceOptions) -> Result<String, SourceError>,
+) -> Result<String, Failure> {
+    print(&lowered.plan, &lowered.source_options()).map_err(Failure::program)
 }

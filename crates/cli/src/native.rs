@@ -387,7 +387,12 @@ impl Lowered {
     fn opencl(&self) -> (CCompiler, SourceOptions) {
         let level = if self.optimises() { "-O3" } else { "-O0" };
         let compiler = CCompiler::new("cc", &[level, "-march=native"]).with_opencl();
-        (compiler, SourceOptions { floats: self.options.floats, threads: self.options.threads })
+        (compiler, self.source_options())
+    }
+
+    /// Options of the program's source.
+    pub(crate) fn source_options(&self) -> SourceOptions {
+        SourceOptions { floats: self.options.floats, threads: self.options.threads }
     }
 
     /// Writes the shared library of a program with kernels of OpenCL.

@@ -1,7 +1,8 @@
 //! Kernels: maps of schedule `gpu_grid`, each of which becomes one loop of level grid.
 //!
 //! All dimensions whose ranges need no parameter of the map are shared by the threads of the device, or by blocks that run
-//! iterations together ([`block`](super::block)); the others run in sequence inside. Writes with conflict resolution become atomic unless no two iterations write the same element.
+//! iterations together ([`block`](super::block)); the others run in sequence inside. Writes with conflict resolution become atomic
+//! unless no two iterations write the same element.
 
 use sdfg::ir::Storage;
 use sdfg::symbolic::Expr;

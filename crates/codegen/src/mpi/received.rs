@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::words::{Flags, Move, Side};
+use super::words::{Move, Side};
 
 /// Elements of moved dimensions: a product of intervals, none of them empty.
 type Box = Vec<Range<i64>>;
@@ -21,7 +21,7 @@ impl Move {
             let Some(needed) = self.held(&self.target, rank, self.flags.is_target_everywhere) else {
                 return 0;
             };
-            count(&needed) - self.common(&needed, self.supplied(rank).as_ref())
+            count(&needed) - common(&needed, self.supplied(rank).as_ref())
         })
     }
 
@@ -34,7 +34,7 @@ impl Move {
             let computed = self.computed(rank, ranks);
             let values = computed
                 .as_ref()
-                .map_or(0, |needed| count(needed) - self.common(needed, self.supplied(rank).as_ref()));
+                .map_or(0, |needed| count(needed) - common(needed, self.supplied(rank).as_ref()));
             let results = self.held(&self.target, rank, self.flags.is_target_everywhere);
             let results = results.map_or(0, |mut needed| {
                 let one = |(is_followed, range): (bool, &mut Range<i64>)| {
@@ -43,7 +43,7 @@ impl Move {
                     }
                 };
                 self.is_followed().zip(&mut needed).for_each(one);
-                count(&needed) - self.common(&needed, computed.as_ref())
+                count(&needed) - common(&needed, computed.as_ref())
             });
             values + results
         })
@@ -54,13 +54,6 @@ impl Move {
         (0..ranks).map(|rank| bytes(elements(rank))).collect()
     }
 
-    /// Number of elements that two boxes share.
-    fn common(&self, one: &Box, other: Option<&Box>) -> i64 {
-        let Some(other) = other else { return 0 };
-        let both = one.iter().zip(other).map(|(a, b)| a.start.max(b.start)..a.end.min(b.end));
-        both.map(|range| (range.end - range.start).max(0)).product()
-    }
-
     /// For each moved dimension, whether the target follows it. Others are combined.
     fn is_followed(&self) -> impl Iterator<Item = bool> {
         let follows = |at: usize| self.target.dimensions.iter().any(|each| each.elements.moved == Some(at));
@@ -69,12 +62,8 @@ impl Move {
 
     /// What a rank supplies itself with: the elements of the source that it owns, or has current copies of.
     fn supplied(&self, rank: usize) -> Option<Box> {
-        let Flags { are_source_replicas_current, is_source_everywhere, .. } = self.flags;
-        let is_supplier = are_source_replicas_current
-            || is_source_everywhere
-            || self.source.replica(rank).is_some_and(|(number, _)| number == 0);
-        let part = self.source.own(rank, is_source_everywhere).filter(|_| is_supplier)?;
-        self.moved_in(&self.source, &part)
+        let are_all_current = self.flags.are_source_replicas_current || self.flags.is_source_everywhere;
+        if are_all_current { self.own_of_source(rank) } else { self.owned(rank) }
     }
 
     /// What a rank owns of the source.
@@ -83,8 +72,12 @@ impl Move {
             true => rank == 0,
             false => self.source.replica(rank).is_some_and(|(number, _)| number == 0),
         };
-        let part = self.source.own(rank, self.flags.is_source_everywhere).filter(|_| is_owner)?;
-        self.moved_in(&self.source, &part)
+        self.own_of_source(rank).filter(|_| is_owner)
+    }
+
+    /// The part of the source that a rank has, as the owner or as a replica.
+    fn own_of_source(&self, rank: usize) -> Option<Box> {
+        self.moved_in(&self.source, &self.source.own(rank, self.flags.is_source_everywhere)?)
     }
 
     /// What a rank holds of a side, with halos.
@@ -165,4 +158,11 @@ impl Move {
 /// Number of elements of a box.
 fn count(elements: &Box) -> i64 {
     elements.iter().map(|range| range.end - range.start).fold(1, i64::saturating_mul)
+}
+
+/// Number of elements that two boxes share.
+fn common(one: &Box, other: Option<&Box>) -> i64 {
+    let Some(other) = other else { return 0 };
+    let both = one.iter().zip(other).map(|(a, b)| a.start.max(b.start)..a.end.min(b.end));
+    both.map(|range| (range.end - range.start).max(0)).product()
 }

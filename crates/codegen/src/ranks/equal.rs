@@ -10,10 +10,12 @@ use std::collections::BTreeSet;
 use sdfg::analysis::ScopeTree;
 use sdfg::dtype::{ElementType, ScalarType};
 use sdfg::ir::{
-    BlockId, BlockKind, ConflictResolution, ContainerId, ContainerKind, Distribution, Edge, EdgeId, Flow,
-    Layout, NodeId, NodeKind, Schedule, Sdfg, State, TaskletBody,
+    BlockId, BlockKind, ContainerId, ContainerKind, Distribution, Edge, EdgeId, Flow, Layout, NodeId,
+    NodeKind, Schedule, Sdfg, State, TaskletBody,
 };
-use sdfg::syntax::{BinaryOp, ExpressionKind, visit_block};
+use sdfg::syntax::{BinaryOp, Expression, ExpressionKind, visit_block};
+
+use crate::mpi::Combination;
 
 /// Functions of tasklets that are exact, or rounded as IEEE 754 says. Conversions are exact, too.
 const EXACT: [&str; 12] =
@@ -21,7 +23,7 @@ const EXACT: [&str; 12] =
 
 /// States whose results rank 0 has to broadcast, as their blocks, with the containers.
 pub(super) fn broadcasts(program: &Sdfg) -> Vec<(BlockId, ContainerId)> {
-    let read = read_by_control_flow(program);
+    let read: BTreeSet<ContainerId> = read_by_control_flow(program).map(|(_, id)| id).collect();
     let mut differing = BTreeSet::new();
     if read.is_empty() {
         return Vec::new();
@@ -55,14 +57,18 @@ pub(super) fn broadcasts(program: &Sdfg) -> Vec<(BlockId, ContainerId)> {
     states.iter().flat_map(of_state).collect()
 }
 
-/// Containers that conditions, bounds of loops and values of symbols read.
-fn read_by_control_flow(program: &Sdfg) -> BTreeSet<ContainerId> {
+/// Containers that conditions, bounds of loops and values of symbols read, each with the expression.
+pub(super) fn read_by_control_flow(program: &Sdfg) -> impl Iterator<Item = (&Expression, ContainerId)> {
     let of_blocks = program.blocks().flat_map(|(_, block)| block.kind.expressions());
     let of_transitions = program.transitions().flat_map(|(_, transition)| {
         transition.condition.iter().chain(transition.assignments.iter().map(|(_, value)| value))
     });
-    let names = of_blocks.chain(of_transitions).flat_map(|expression| expression.names());
-    names.filter_map(|name| program.find_container(name)).collect()
+    let containers = |expression: &Expression| -> Vec<ContainerId> {
+        expression.names().into_iter().filter_map(|name| program.find_container(name)).collect()
+    };
+    of_blocks.chain(of_transitions).flat_map(move |expression| {
+        containers(expression).into_iter().map(move |container| (expression, container))
+    })
 }
 
 /// Whether the memory of a container is one packed block.
@@ -122,22 +128,7 @@ fn combines_in_any_order(
     if scope.into_iter().chain(scope.into_iter().flat_map(|scope| tree.enclosing(scope))).all(in_order) {
         return false;
     }
-    let commutes = match resolution {
-        ConflictResolution::Sum
-        | ConflictResolution::Product
-        | ConflictResolution::Min
-        | ConflictResolution::Max
-        | ConflictResolution::And
-        | ConflictResolution::Or
-        | ConflictResolution::Xor
-        | ConflictResolution::BitAnd
-        | ConflictResolution::BitOr
-        | ConflictResolution::BitXor => true,
-        ConflictResolution::MinLocation
-        | ConflictResolution::MaxLocation
-        | ConflictResolution::Replace
-        | ConflictResolution::Custom(_) => false,
-    };
+    let commutes = !matches!(Combination::of(resolution), None | Some(Combination::Assign));
     let lane = element.lane();
     !(commutes && (lane.is_integer() || lane == ScalarType::Bool))
 }

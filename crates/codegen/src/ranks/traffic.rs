@@ -16,6 +16,7 @@ use sdfg::validate::validate;
 use sdfg::value::Value;
 use thiserror::Error;
 
+use super::equal::read_by_control_flow;
 use super::{LocaliseError, Localising, localise, unsupported};
 use crate::mpi::Move;
 
@@ -83,7 +84,10 @@ impl Traffic {
         if ranks < needed {
             return Err(TrafficError::Control(format!("the program is divided over {needed} ranks")));
         }
-        reads_no_data(program)?;
+        if let Some((expression, container)) = read_by_control_flow(program).next() {
+            let container = program.container(container).name.clone();
+            return Err(TrafficError::Data { expression: expression.to_string(), container });
+        }
         let (skeleton, sites) = skeleton(program, ranks as usize)?;
         let skeleton = validate(skeleton).map_err(|rejected| TrafficError::Control(rejected.to_string()))?;
         let control = |error: String| TrafficError::Control(error);
@@ -157,22 +161,6 @@ fn integers(arguments: &[ExternalArgument]) -> Vec<i64> {
         ExternalArgument::Value(_) | ExternalArgument::Memory(_) => None,
     };
     arguments.iter().filter_map(integer).collect()
-}
-
-/// Refuses control flow that reads containers.
-fn reads_no_data(program: &Sdfg) -> Result<(), TrafficError> {
-    let of_blocks = program.blocks().flat_map(|(_, block)| block.kind.expressions());
-    let of_transitions = program.transitions().flat_map(|(_, transition)| {
-        transition.condition.iter().chain(transition.assignments.iter().map(|(_, value)| value))
-    });
-    for expression in of_blocks.chain(of_transitions) {
-        let mut read = expression.names().into_iter().filter(|name| program.find_container(name).is_some());
-        if let Some(container) = read.next() {
-            let (expression, container) = (expression.to_string(), container.to_owned());
-            return Err(TrafficError::Data { expression, container });
-        }
-    }
-    Ok(())
 }
 
 /// The control flow of a program, with a call for each copy that may move data, and these copies.

@@ -17,8 +17,8 @@ type Place = (Vec<String>, String);
 /// The memories that code of a program reaches.
 #[derive(Debug, Default)]
 pub(super) struct Reach {
-    /// Containers that code accesses, by the label and ranges of the map over ranks that it is in, and whether it writes. Reads of replicated containers
-    /// are left out: every rank may read them.
+    /// Containers that code accesses, by the label and ranges of the map over ranks that it is in, and whether it writes. Reads of
+    /// replicated containers are left out: every rank may read them.
     accesses: BTreeSet<(Place, Option<String>, bool)>,
     /// Maps over ranks with their ranges, in the order of their texts: maps in several states may have one label.
     maps: BTreeMap<Place, Vec<String>>,
