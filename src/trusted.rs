@@ -168,7 +168,8 @@ pub fn run_on_rank(
     local: &mut Arguments,
 ) -> Result<(), String> {
     // SAFETY: see the head of this file.
-    unsafe { program.run(library, hooks, local, Some(NonZeroU32::MIN)) }.map_err(|error| error.to_string())
+    let ended = unsafe { program.run(library, hooks, local, |call| call.threads(NonZeroU32::MIN)) };
+    ended.map_err(|error| error.to_string())
 }
 
 /// The whole arguments after a run, on every rank.

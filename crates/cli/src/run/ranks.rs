@@ -106,9 +106,15 @@ impl<'r> Ranked<'r> {
                     local.set_symbol(symbol.as_str(), value);
                 }
                 let start = Instant::now();
+                let threads = self.run.native.threads();
                 // SAFETY: a user who runs a program natively vouches for it, as the documentation of the command says.
-                unsafe { program.run(&library, &hooks, &mut local, self.run.native.threads()) }
-                    .map_err(Failure::program)?;
+                let ended = unsafe {
+                    program.run(&library, &hooks, &mut local, |call| match threads {
+                        Some(threads) => call.threads(threads),
+                        None => call,
+                    })
+                };
+                ended.map_err(Failure::program)?;
                 times.push(start.elapsed());
             }
         }

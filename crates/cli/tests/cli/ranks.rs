@@ -182,6 +182,51 @@ fn replicas_that_only_the_owner_wrote_are_not_taken() {
     }
 }
 
+/// A map that is divided, and a queue of the caller that all ranks empty into another one.
+const QUEUES: &str = "sdfg queues {
+  symbol N: i64
+  array A: f64[N]
+  stream S: f64[2]
+  state divided {
+    map m [i = 0:N] {
+      tasklet t () -> (y) { y = 2.0 * i }
+      t.y -> m.A: A[i]
+    }
+    access A
+    m.A -> A
+  }
+  state everywhere {
+    access S
+    access again = S
+    consume c [p = 0:2] {
+      tasklet u (x) -> (s) { s = 3.0 * x }
+      c.stream -> u.x: S[0]
+      u.s -> c.again: S[1]
+    }
+    S -> c.stream: S[0]
+    c.again -> again: S[1]
+  }
+}
+";
+
+#[test]
+fn queues_of_the_caller_run_on_ranks() {
+    let bench = Bench::new();
+    bench.file("p.sdft", QUEUES);
+    bench.run(&["run", "p.sdft", "--set", "N=4", "-o", "A=a.npy"]).prints(&[]);
+    bench.run(&["distribute", "p.sdft", "-p", "2", "--data-parallel", "-o", "parts.sdft"]).prints(&[]);
+    let data = ["--set", "N=4", "-i", "S[0]=a.npy"];
+    let whole = results(&bench, &[&["interpret", "p.sdft"], &data[..]].concat());
+    assert!(whole.contains("0.0, 6.0, 12.0, 18.0"), "{whole}");
+    if has_mpi() {
+        assert_eq!(results(&bench, &[&["run", "parts.sdft", "--ranks", "2"], &data[..]].concat()), whole);
+    }
+    // A library cannot take a queue, and says what does.
+    bench
+        .run(&["compile", "parts.sdft", "-o", "p.so"])
+        .fails(1, &["the stream `S` of a distributed program has no library", "sdfg run --ranks"]);
+}
+
 #[test]
 fn ranks_read_and_write_their_parts_of_files() {
     if !has_mpi() {

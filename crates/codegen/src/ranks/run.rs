@@ -1,9 +1,8 @@
 //! A run of the program of a rank: its arguments out of the whole ones, the call, and the whole results.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU32;
 
-use sdfg::interpret::Arguments;
+use sdfg::interpret::{Arguments, stream_of};
 use sdfg::symbolic::{EvalError, Expr, Symbol};
 use sdfg::tensor::Tensor;
 use thiserror::Error;
@@ -11,7 +10,7 @@ use thiserror::Error;
 use super::parts::Whole;
 use super::{CONTEXT, LocaliseError, RankProgram};
 use crate::interface::ArgumentKind;
-use crate::load::{CallError, Library};
+use crate::load::{Call, CallError, Library};
 use crate::mpi::Hooks;
 
 /// The site of the moves that bring results together; those of a program count from 0.
@@ -65,31 +64,33 @@ impl RankProgram {
 
     /// Runs the compiled program of a rank on its arguments, which hold its results afterwards. Every rank does so at the same time.
     ///
+    /// `prepare` adds what the call needs beyond the arguments: a number of threads, and the functions of callbacks. Every rank calls
+    /// its own function wherever all ranks run the tasklet, so the functions have to give all ranks the same values.
+    ///
     /// # Safety
-    /// As [`Call::run`](crate::load::Call::run): `library` is this program compiled.
+    /// As [`Call::run`]: `library` is this program compiled.
     ///
     /// # Errors
-    /// As [`Call::run`](crate::load::Call::run).
+    /// As [`Call::run`]: [`CallError::Missing`] of a callback that `prepare` does not pass.
     pub unsafe fn run(
         &self,
         library: &Library,
         hooks: &Hooks<'_>,
         local: &mut Arguments,
-        threads: Option<NonZeroU32>,
+        prepare: impl for<'l, 'd> FnOnce(Call<'l, 'd>) -> Call<'l, 'd>,
     ) -> Result<(), CallError> {
         let interface = library.interface();
-        let is_symbol = |name: &str| {
-            let kind = interface.position(name).map(|position| &interface.arguments()[position].kind);
-            matches!(kind, Some(ArgumentKind::Symbol { .. }))
+        let kind = |name: &str| {
+            // Each queue of an array of streams has a tensor of its own.
+            let argument = stream_of(name).unwrap_or(name);
+            interface.position(argument).map(|position| &interface.arguments()[position].kind)
         };
+        let is_symbol = |name: &str| matches!(kind(name), Some(ArgumentKind::Symbol { .. }));
         let names: Vec<String> = local.tensors().map(|(name, _)| name.to_owned()).collect();
-        let passed = names.into_iter().filter(|name| interface.position(name).is_some());
+        let passed = names.into_iter().filter(|name| kind(name).is_some());
         let mut tensors: Vec<_> =
             passed.filter_map(|name| local.take(&name).map(|tensor| (name, tensor))).collect();
-        let mut call = library.call();
-        if let Some(threads) = threads {
-            call = call.threads(threads);
-        }
+        let mut call = prepare(library.call());
         for (symbol, value) in local.symbols().chain([(CONTEXT, hooks.address())]) {
             if is_symbol(symbol) {
                 call = call.symbol(symbol, value);

@@ -4,17 +4,24 @@
 
 mod random;
 
+use std::ffi::c_void;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use random::{Case, Next, Random, are_equal, count, random_case};
 use sdfg::dtype::ScalarType;
+use sdfg::interpret::Arguments;
+use sdfg::tensor::Tensor;
 use sdfg_codegen::cache::Cache;
+use sdfg_codegen::llvm::{self, CompileOptions};
+use sdfg_codegen::load::{CallError, Library};
+use sdfg_codegen::lower::lower;
 use sdfg_codegen::mpi::{
     Combination, Context, Dimension, Elements, Flags, Launcher, Move, Mpi, MpiError, Side,
     ranks_of_environment,
 };
+use sdfg_codegen::ranks::localise;
 use tempfile::TempDir;
 
 /// The compiled driver with what starts it.
@@ -373,6 +380,87 @@ fn rank_of_rust() {
     assert!(seconds > 0.0 && seconds < 1.0, "{seconds}");
     let wrong = Move { lanes: 0, ..description };
     assert!(matches!(context.measure(&wrong, false, 5), Err(MpiError::Communication { status: 3, .. })));
+}
+
+/// A map over ranks, and what all ranks run: a queue of the caller and a function of the caller.
+const CALLS: &str = "\
+sdfg calls {
+  array A: f64[9] distribution(grid(3)[balanced(0)])
+  stream S: f64[2]
+  scalar total: f64
+  state divided {
+    access A
+    map ranks [p = 0:3] schedule(mpi) {
+      map own [i = 3 * p:3 * p + 3] {
+        tasklet t () -> (y) { y = 1.5 * i }
+        t.y -> own.A: A[i]
+      }
+      own.A -> ranks.A
+    }
+    ranks.A -> A
+  }
+  -> everywhere
+  state everywhere {
+    access S
+    access total
+    access again = S
+    tasklet take (x) -> (y) external y = doubled(x) from callback
+    tasklet put (x) -> (s) { s = x + 1.0 }
+    S -> take.x: S[1]
+    take.y -> total
+    total -> put.x
+    put.s -> again: S[0]
+  }
+}
+";
+
+extern "C" fn doubled(x: f64) -> f64 {
+    2.0 * x
+}
+
+/// A rank of the next test.
+#[test]
+#[ignore = "a part of `ranks_take_queues_and_callbacks`"]
+fn rank_with_a_queue() {
+    let mpi = Mpi::find().unwrap();
+    let context = Context::of_world(&mpi.library(Some(&cache())).unwrap()).unwrap();
+    let program = localise(&sdfg::text::parse("calls.sdft", CALLS).unwrap()).unwrap();
+    let options = CompileOptions::default();
+    let plan = lower(&program.validated().unwrap(), &options.target(), &options.lowering()).unwrap();
+    let library = Library::load(&llvm::compile(&plan, &options).unwrap()).unwrap();
+    let mut whole = Arguments::new();
+    whole.set("A", Tensor::vector(&[0.0; 9]));
+    whole.set("S[0]", Tensor::vector(&[4.0, 5.0]));
+    whole.set("S[1]", Tensor::vector(&[7.0, 8.0]));
+    whole.set("total", Tensor::scalar(0.0));
+    let mut local = program.local(&whole, context.rank() as u32).unwrap();
+    let hooks = context.hooks();
+    let before = local.clone();
+    // SAFETY: the library is the program compiled, and the function has the type of the program.
+    let missing = unsafe { program.run(&library, &hooks, &mut local, |call| call) };
+    assert!(matches!(missing, Err(CallError::Missing { argument }) if argument == "doubled"));
+    assert_eq!(local, before);
+    let function = doubled as *const c_void;
+    // SAFETY: as above.
+    unsafe { program.run(&library, &hooks, &mut local, |call| call.callback("doubled", function)) }.unwrap();
+    // SAFETY: the arguments were made for this rank.
+    let found = unsafe { program.gather(&hooks, &whole, &local) }.unwrap();
+    let numbers = |name: &str| found.get(name).unwrap().to_vec::<f64>().unwrap();
+    assert_eq!(numbers("A"), (0..9).map(|i| 1.5 * f64::from(i)).collect::<Vec<_>>());
+    assert_eq!(numbers("S[0]"), [4.0, 5.0, 15.0]);
+    assert_eq!(numbers("S[1]"), [8.0]);
+    assert_eq!(numbers("total"), [14.0]);
+}
+
+#[test]
+fn ranks_take_queues_and_callbacks() {
+    let Some(driver) = Driver::new() else { return };
+    let mut command = driver.launcher.command(3, std::env::current_exe().unwrap());
+    command.args(["--ignored", "--exact", "rank_with_a_queue", "--test-threads=1", "--nocapture"]);
+    let output = command.output().unwrap();
+    let messages = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}\n{messages}", String::from_utf8_lossy(&output.stdout));
+    assert_eq!(String::from_utf8_lossy(&output.stdout).matches("1 passed").count(), 3);
 }
 
 #[test]

@@ -36,8 +36,10 @@ pub enum LibraryError {
     #[error(transparent)]
     Move(#[from] LocaliseError),
     /// An argument is passed in a way that libraries on several ranks do not have.
-    #[error("{what} of a distributed program has no library on several ranks")]
+    #[error("{what} of a distributed program has no library on several ranks; {remedy}")]
     Argument {
+        /// Another way.
+        remedy: &'static str,
         /// The argument, with its kind.
         what: String,
     },
@@ -100,7 +102,9 @@ fn interface_of(program: &RankProgram, name: &str, code: &Interface) -> Result<I
             continue;
         }
         if matches!(argument.kind, ArgumentKind::Queue { .. }) {
-            return Err(LibraryError::Argument { what: format!("the stream `{}`", argument.name) });
+            let what = format!("the stream `{}`", argument.name);
+            let remedy = "run it by `sdfg run --ranks`, or let it take the elements from an array";
+            return Err(LibraryError::Argument { what, remedy });
         }
         let mut argument = argument.clone();
         if let Some(container) = program.arguments.get(&argument.name) {
@@ -111,7 +115,11 @@ fn interface_of(program: &RankProgram, name: &str, code: &Interface) -> Result<I
     }
     let is_own = |name: &str| program.moves.iter().any(|(own, _)| own == name);
     if let Some(callback) = code.callbacks().iter().find(|callback| !is_own(&callback.name)) {
-        return Err(LibraryError::Argument { what: format!("the callback `{}`", callback.name) });
+        let what = format!("the callback `{}`", callback.name);
+        return Err(LibraryError::Argument {
+            what,
+            remedy: "pass the function to `RankProgram::run` in Rust",
+        });
     }
     let ranks = Ranks { least: program.ranks(), parts };
     Ok(Interface::new(name, arguments)?.with_profile(code.has_profile()).with_ranks(ranks))
