@@ -480,3 +480,85 @@ fn vectorization_takes_what_lowering_can_run_on_lanes() {
         assert_eq!(lowered.is_ok(), is_taken, "{name}: {lowered:?}\n{source}");
     }
 }
+
+/// A tile on the stack to which lanes add, in a map of threads or beside it; `width` lanes.
+fn tile(width: u32) -> String {
+    format!(
+        "sdfg p {{
+  symbol K: i64
+  array A: f64[K, {width}]
+  array B: f64[K, {width}]
+  array C: f64[64, {width}]
+  transient array sums: f64[{width}]
+
+  state s {{
+    access A
+    access C
+    map tiles [t = 0:64] {{
+      map zero [j = 0:{width}] schedule(simd) {{
+        tasklet z () -> (y) {{ y = 0 }}
+        z.y -> zero.sums: sums[j]
+        order zero -> z
+      }}
+      access begin = sums
+      map depth [k = 0:K] schedule(sequential) {{
+        map lanes [j = 0:{width}] schedule(simd) {{
+          tasklet add (a) -> (s) {{ s = a }}
+          lanes.A -> add.a: A[k, j]
+          add.s -> lanes.sums: sums[j] wcr(sum)
+        }}
+        depth.A -> lanes.A
+        lanes.sums -> depth.sums
+      }}
+      access end = sums
+      order tiles -> zero
+      zero.sums -> begin
+      order begin -> depth
+      tiles.A -> depth.A
+      depth.sums -> end
+      end -> tiles.C: sums[0:{width}] -> C[t, 0:{width}]
+    }}
+    A -> tiles.A
+    tiles.C -> C
+  }}
+  -> twice
+
+  state twice {{
+    access A
+    access B
+    map all [k = 0:K] {{
+      map row [j = 0:{width}] schedule(simd) {{
+        tasklet t (a) -> (b) {{ b = 2 * a }}
+        row.A -> t.a: A[k, j]
+        t.b -> row.B: B[k, j]
+      }}
+      all.A -> row.A
+      row.B -> all.B
+    }}
+    A -> all.A
+    all.B -> B
+  }}
+}}"
+    )
+}
+
+/// Threads that add to a tile have the widest registers, and no others do. Tiles that do not fill them change nothing.
+#[test]
+fn tiles_of_sums_are_in_the_widest_registers() {
+    let plan = |cpu: &str, width: u32| {
+        let options = CompileOptions { cpu: Cpu::named(cpu), ..CompileOptions::default() };
+        let plan = lower(&read(&tile(width)), &options.target(), &options.lowering());
+        (plan.unwrap_or_else(|error| panic!("{error}")), options)
+    };
+    let registers = |cpu: &str, width: u32| {
+        let text = plan(cpu, width).0.to_string();
+        let lines = text.lines().filter_map(|line| line.trim().strip_prefix("registers of "));
+        lines.map(str::to_owned).collect::<Vec<_>>().join(", ")
+    };
+    assert_eq!(registers("x86-64-v4", 16), "64 bytes, 64 bytes, 32 bytes");
+    assert_eq!(registers("x86-64-v4", 12), "32 bytes, 32 bytes, 32 bytes");
+    assert_eq!(registers("x86-64-v3", 16), "32 bytes, 32 bytes, 32 bytes");
+    let (plan, options) = plan("x86-64-v4", 16);
+    let code = llvm::assembly(&plan, &options).unwrap_or_else(|error| panic!("{error}"));
+    assert!(code.lines().any(|line| line.contains("vaddpd") && line.contains("zmm")), "{code}");
+}

@@ -24,6 +24,9 @@ use super::options::CompileOptions;
 use crate::interface::{EntryPoint, InterfaceError};
 use crate::plan::Plan;
 
+/// Bytes of the registers that LLVM prefers where nothing is said.
+const PREFERRED: u64 = 32;
+
 /// The result of an emission step.
 pub(super) type Emit<T> = Result<T, LlvmError>;
 
@@ -233,10 +236,17 @@ impl<'ctx> Emitter<'ctx> {
         function
     }
 
-    /// Lets vectors of a function be cut into registers as wide as the processor prefers: those of 512 bits are slower than two of 256 on many.
-    pub(super) fn prefer_registers(&self, function: FunctionValue<'ctx>) {
-        let attribute = self.context.create_string_attribute("min-legal-vector-width", "0");
-        function.add_attribute(AttributeLoc::Function, attribute);
+    /// Lets vectors of a function be cut into registers as wide as the processor prefers, but of no fewer bytes than any loop of the
+    /// function asks for: registers of 512 bits are slower than two of 256 on many.
+    pub(super) fn prefer_registers(&self, function: FunctionValue<'ctx>, bytes: u64) {
+        const NAME: &str = "min-legal-vector-width";
+        let wanted = if bytes > PREFERRED { bytes * 8 } else { 0 };
+        let known = function.get_string_attribute(AttributeLoc::Function, NAME);
+        let known = known.and_then(|known| known.get_string_value().to_str().ok()?.parse().ok());
+        if known.is_none_or(|known: u64| known < wanted) {
+            let attribute = self.context.create_string_attribute(NAME, &wanted.to_string());
+            function.add_attribute(AttributeLoc::Function, attribute);
+        }
     }
 
     /// Marks a function that runs once a call or once a parallel region: it is not worth the optimiser's time.

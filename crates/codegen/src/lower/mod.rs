@@ -96,6 +96,9 @@ pub fn lower(program: &Validated, target: &Target, options: &LowerOptions) -> Re
     }
     let Lowering { mut plan, storages, .. } = statements(program.sdfg(), target, options, Purpose::Code)?;
     vector::finish(&mut plan);
+    if let Some(widest) = target.vector_bytes.last() {
+        vector::widen(&mut plan, *widest);
+    }
     space::assign_spaces(&mut plan, target, &storages);
     arena::assign_slots(&mut plan, options.apart);
     capture(&mut plan);

@@ -39,7 +39,7 @@ impl<'ctx> Function<'_, 'ctx> {
     /// A loop whose iterations run on the lanes of vectors.
     pub(super) fn vector_loop(&self, each: &Loop, vector: &Vector) -> Emit<()> {
         let dimension = self.only_dimension(each)?;
-        self.emitter.prefer_registers(self.value);
+        self.emitter.prefer_registers(self.value, vector.register_bytes);
         let (begin, step) = (self.index(&dimension.begin)?, self.index(&dimension.step)?);
         let count = self.extent(dimension, begin)?;
         let width = self.emitter.constant(i64::from(vector.width));

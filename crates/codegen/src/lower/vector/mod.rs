@@ -9,6 +9,7 @@
 mod lane_access;
 mod once;
 mod refusal;
+mod registers;
 
 use sdfg::dtype::{ElementType, ScalarKind};
 use sdfg::ir::{ConflictResolution, FloatMode};
@@ -18,6 +19,7 @@ use sdfg::symbolic::{Expr, Symbol, Truth};
 pub(super) use lane_access::finish;
 pub use refusal::VectorRefusal;
 pub(super) use refusal::structure;
+pub(super) use registers::widen;
 
 use once::accesses_once;
 
