@@ -6,7 +6,7 @@
 
 mod device;
 
-use device::{parsed, plan_of};
+use device::{parsed, plan_of, planned};
 use sdfg::interpret::Arguments;
 use sdfg_programs::random::Device;
 use sdfg_programs::trusted;
@@ -157,6 +157,38 @@ fn memory_that_a_device_does_not_have_is_an_error_with_sizes() {
     let results = run(4).unwrap_or_else(|error| panic!("{error}"));
     let found = results.get("A").and_then(|tensor| tensor.values().next());
     assert_eq!(found, Some(sdfg::value::Value::F64(3.0)));
+}
+
+/// Several instances of several libraries begin at once in one process. No other one found the device before: drivers are
+/// not always ready for that.
+#[test]
+fn instances_that_begin_at_once_take_turns() {
+    const INSTANCES: usize = 6;
+    let program = planned("blocks");
+    let plan = plan_of(&program, Device::OpenCl).unwrap_or_else(|error| panic!("{error}"));
+    let mut given = Arguments::new().with_symbol("N", 8);
+    for (name, factor) in [("A", 3), ("B", 5), ("C", 2)] {
+        given.set(name, device::small_numbers([8, 8], factor));
+    }
+    let expected = device::interpreted(&program, &given);
+    let ready = std::sync::Barrier::new(INSTANCES);
+    let one = || {
+        let library = Device::OpenCl.load(&plan);
+        ready.wait();
+        let mut found = given.clone();
+        trusted::run(&library?, &mut found, None).map_err(|error| error.to_string())?;
+        Ok::<_, String>(found)
+    };
+    let all: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..INSTANCES).map(|_| scope.spawn(one)).collect();
+        threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+    });
+    if !has_opencl() {
+        return;
+    }
+    for found in all {
+        assert_eq!(expected.get("C"), found.unwrap_or_else(|error| panic!("{error}")).get("C"));
+    }
 }
 
 /// The statuses of the device's functions in C are those of programs.

@@ -168,7 +168,7 @@ pub(crate) fn conflicts_are_resolved_by_atomic_functions(device: Device) {
 }
 
 /// A program of the plan tests, without its plan.
-fn planned(name: &str) -> Validated {
+pub(crate) fn planned(name: &str) -> Validated {
     let path = format!("{}/tests/plans/{name}.sdft", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{error}"));
     parsed(text.split("#= plan").next().unwrap_or_default())

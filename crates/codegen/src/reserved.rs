@@ -15,7 +15,7 @@ const MATHEMATICS: &str = "acos acosh asin asinh atan atan2 atanh cbrt ceil copy
 /// Functions of the C library and of the system, and names of C++ and linkers that are taken.
 const LIBRARY: &str = "abort abs accept access alarm aligned_alloc alloca asprintf atexit atof atoi atol atoll basename bcmp bcopy bind brk bsearch \
     bzero calloc chdir chmod chown clearerr clock clock_gettime clone close closedir connect creat div dlclose dlerror dlopen dlsym dprintf dup dup2 \
-    environ errno execl execv execve execvp exit fclose fcntl feof ferror fflush ffs fgetc fgets fileno finite fopen fork fprintf fputc \
+    environ errno execl execv execve execvp exit fclose fcntl feof ferror fflush ffs fgetc fgets fileno finite flock fopen fork fprintf fputc \
     fputs fread free freopen fscanf fseek fstat fsync ftell ftruncate fwrite getc getchar getcwd getenv geteuid getline getopt getpagesize \
     getpid getppid gets gettid gettimeofday getuid gmtime htonl htons index ioctl isalnum isalpha isatty isdigit isspace kill \
     labs ldiv link listen llabs lldiv localtime longjmp lseek madvise malloc mblen memalign memccpy memchr memcmp memcpy memmem memmove mempcpy memrchr \

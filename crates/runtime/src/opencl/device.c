@@ -7,12 +7,17 @@
  * computed there, and code of the host that touches them ends with a signal. Commands run in order, in one queue. */
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+
+/* Of <sys/file.h> of Linux, which declares more names that programs may have. */
+extern int flock(int file, int operation);
+enum { SDFG_LOCK_EX = 2 };
 
 /* Programs use some of the functions. */
 #define SDFG_DEVICE_FUNCTION __attribute__((unused)) static
@@ -154,18 +159,38 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_choose(sdfg_device *device) {
     return SDFG_DEVICE_FAILED;
 }
 
+/* Finds the device and makes its queue. Drivers are not always ready for two threads that look for the first device at once: PoCL
+ * 3.1 counts a device before it has its name, and before it has it at all. All instances in a process therefore take turns, also
+ * those of different libraries: they lock a file that only this process has. Closing the file ends the lock. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_find_device(sdfg_device *device) {
+    FILE *const turn = fopen("/proc/self/stat", "re");
+    while (turn != NULL && flock(fileno(turn), SDFG_LOCK_EX) != 0 && errno == EINTR) {
+    }
+    int32_t error = SDFG_CL_SUCCESS, status = sdfg_device_load(device);
+    if (status == 0) {
+        status = sdfg_device_choose(device);
+    }
+    if (status == 0) {
+        device->context = device->clCreateContext(NULL, 1, &device->device, NULL, NULL, &error);
+        if (error == SDFG_CL_SUCCESS) {
+            device->queue = device->clCreateCommandQueue(device->context, device->device, 0, &error);
+        }
+        if (error != SDFG_CL_SUCCESS) {
+            status = sdfg_device_failed(device, error, "the device cannot be used");
+        }
+    }
+    if (turn != NULL) {
+        (void)fclose(turn);
+    }
+    return status;
+}
+
 /* Compiles the kernels. */
 SDFG_DEVICE_FUNCTION int32_t sdfg_device_build(sdfg_device *device, const char **parts, uint32_t n_parts, const char *options) {
     int32_t error = 0;
-    device->context = device->clCreateContext(NULL, 1, &device->device, NULL, NULL, &error);
-    if (error == SDFG_CL_SUCCESS) {
-        device->queue = device->clCreateCommandQueue(device->context, device->device, 0, &error);
-    }
-    if (error == SDFG_CL_SUCCESS) {
-        device->program = device->clCreateProgramWithSource(device->context, n_parts, parts, NULL, &error);
-    }
+    device->program = device->clCreateProgramWithSource(device->context, n_parts, parts, NULL, &error);
     if (error != SDFG_CL_SUCCESS) {
-        return sdfg_device_failed(device, error, "the device cannot be used");
+        return sdfg_device_failed(device, error, "the device takes no kernels");
     }
     error = device->clBuildProgram(device->program, 1, &device->device, options, NULL, NULL);
     if (error != SDFG_CL_SUCCESS) {
@@ -224,10 +249,7 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_open(sdfg_device **out, const char *con
     if (device == NULL) {
         return SDFG_DEVICE_MEMORY;
     }
-    int32_t status = sdfg_device_load(device);
-    if (status == 0) {
-        status = sdfg_device_choose(device);
-    }
+    int32_t status = sdfg_device_find_device(device);
     if (status == 0) {
         status = sdfg_device_build(device, (const char **)(uintptr_t)parts, n_parts, options);
     }
