@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg_graph::analysis::SymbolFacts;
 use sdfg_graph::analysis::symbols::scope_parameters;
-use sdfg_graph::ir::{BlockId, BlockKind, EdgeId, NodeId, State, StateId};
+use sdfg_graph::ir::{BlockId, BlockKind, EdgeId, Memlet, NodeId, State, StateId};
 use sdfg_graph::workspace::{Scope, Sizes, enter_scope};
-use sdfg_language::symbolic::{Assumptions, Sign};
+use sdfg_language::symbolic::Assumptions;
 
 use super::editor::Editor;
 use super::pending::{OfSdfg, OfState, Ports, assigned_at, marks};
@@ -212,8 +212,8 @@ pub(super) fn exactness(editor: &mut Editor<'_>, state: StateId, edge: EdgeId) -
             waiting.extend(sdfg_graph::workspace::inner_segments(graph, edge));
         }
     }
-    let known = known(editor).in_state(editor.sdfg(), state);
-    let mut inside = BTreeMap::from([(None, Assumptions::clone(&known))]);
+    let known = known(editor).in_running_state(editor.sdfg(), state);
+    let mut inside = BTreeMap::from([(None, known)]);
     let mut exact = BTreeMap::new();
     for edge in tree.into_iter().rev() {
         let graph = editor.graph(state);
@@ -227,10 +227,16 @@ pub(super) fn exactness(editor: &mut Editor<'_>, state: StateId, edge: EdgeId) -
         for outer in editor.enclosing(state, entry) {
             runs(editor.graph(state), outer, &mut around);
         }
-        let Some(scope) = Scope::of(editor.sdfg(), editor.graph(state), entry, around) else { continue };
+        let graph = editor.graph(state);
+        let Some(scope) = Scope::of(editor.sdfg(), graph, entry, around.clone()) else { continue };
         let segments = scope.segments(&exact, &|other| other == name);
         let found = segments.into_iter().find(|(segment, ..)| *segment == edge);
-        exact.extend(found.map(|(_, _, is_exact)| (edge, is_exact)));
+        // More is known where the scope runs than where the memlet was derived, which may cover more.
+        let is_all = |derived: &Memlet| {
+            let mut pairs = derived.accesses().zip(graph.edge(edge).memlet.accesses());
+            pairs.all(|(derived, present)| derived.subset().covers(present.subset(), &around).is_proved())
+        };
+        exact.extend(found.map(|(_, derived, is_exact)| (edge, is_exact && is_all(&derived))));
     }
     exact
 }
@@ -238,10 +244,6 @@ pub(super) fn exactness(editor: &mut Editor<'_>, state: StateId, edge: EdgeId) -
 /// Adds that the parameters of a scope have values, as they do in each of its iterations.
 fn runs(graph: &State, entry: NodeId, known: &mut Assumptions) {
     for (_, range) in scope_parameters(graph, entry) {
-        match range.step.sign(known) {
-            Sign::Positive => known.assume_nonnegative(&range.end - &range.begin - 1),
-            Sign::Negative => known.assume_nonnegative(&range.begin - &range.end - 1),
-            Sign::Zero | Sign::NonPositive | Sign::NonNegative | Sign::Unknown => continue,
-        };
+        range.assume_iteration(known);
     }
 }

@@ -157,6 +157,16 @@ impl Range {
         assumptions.set_range(symbol, lower, upper);
     }
 
+    /// Assumes that there is a value, as where a map or a loop has an iteration.
+    pub fn assume_iteration(&self, assumptions: &mut Assumptions) {
+        let length = match self.step.sign(assumptions) {
+            Sign::Positive => &self.end - &self.begin,
+            Sign::Negative => &self.begin - &self.end,
+            Sign::Zero | Sign::NonPositive | Sign::NonNegative | Sign::Unknown => return,
+        };
+        assumptions.assume_nonnegative(length - 1);
+    }
+
     /// Replaces symbols by expressions, all at once.
     #[must_use]
     pub fn substitute(&self, replacements: &BTreeMap<Symbol, Expr>) -> Range {

@@ -325,3 +325,59 @@ fn copies_that_refresh_halos_stay() {
     let found = sdfg::text::print(&program);
     assert!(found.contains("H -> fresh") && counts == 0, "{found}");
 }
+
+/// A loop that runs has an iteration, so the map in it has one, too, and reads rows 0 to `N - 1` of each column that is set.
+#[test]
+fn maps_that_run_have_iterations_in_loops_over_the_same_size() {
+    let in_loop = "sdfg p {
+  symbol N: i64
+  array B: f64[N]
+  transient array V: f64[N, N]
+  for rows: r = 0:N {
+    for columns: c = 1:N - 1 {
+      state set {
+        tasklet t () -> (o) { o = r * 10 + c }
+        access V
+        t.o -> V: V[r, c]
+      }
+    }
+  }
+  for l: j = 1:N - 1 {
+    state s {
+      access V
+      access B
+      map m [i = 1:N - 1] {
+        tasklet f (a, b, c) -> (o) { o = a + b - c }
+        m.V -> f.a: V[i - 1, j]
+        m.V -> f.b: V[i, j]
+        m.V -> f.c: V[i + 1, j]
+        f.o -> m.B: B[i]
+      }
+      V -> m.V
+      m.B -> B
+    }
+  }
+}
+";
+    let divided = distributed(in_loop);
+    assert!(
+        divided.contains("V_part0: f64[N, N] distribution(grid(2)[balanced(0, 1, N - 1) halo(1, 1), whole])"),
+        "{divided}"
+    );
+    // For N = 2 this map has no iteration, and the copy would read what nothing set.
+    let once = in_loop.replace("for l: j = 1:N - 1 {\n", "for l: j = 1:2 {\n");
+    let why = refuses(&once, &MpiTransform::new([2]));
+    assert!(why.contains("covers more than what is accessed inside"), "{why}");
+    // The loop also tells that the stride is positive. The memlet of the map was derived without that, and is all of the container.
+    let strided = in_loop
+        .replace("V[r, c]", "V[(N - 2) * (r % 2), c]")
+        .replace("[i = 1:N - 1]", "[i = 1:N - 1, k = 0:2]")
+        .replace("m.B: B[i]", "m.B: B[i] wcr(sum)")
+        .replace("(a, b, c) -> (o) { o = a + b - c }", "(a) -> (o) { o = a }")
+        .replace(
+            "V[i - 1, j]\n        m.V -> f.b: V[i, j]\n        m.V -> f.c: V[i + 1, j]",
+            "V[(N - 2) * k, i]",
+        );
+    let why = refuses(&strided, &MpiTransform::new([2]));
+    assert!(why.contains("covers more than what is accessed inside"), "{why}");
+}

@@ -122,6 +122,22 @@ impl SymbolFacts {
         block.map_or_else(|| Arc::clone(&self.everywhere), |block| self.in_region(sdfg, block.region))
     }
 
+    /// Facts at the top of a state whenever it runs: in addition, the surrounding counted loops have an iteration.
+    pub fn in_running_state(&self, sdfg: &Sdfg, state: StateId) -> Assumptions {
+        let mut known = Assumptions::clone(&self.in_state(sdfg, state));
+        let outer = |block: &BlockId| holder(sdfg, sdfg.get_block(*block)?.region);
+        let around = std::iter::successors(self.blocks.get(&state).copied(), outer);
+        // A wrong graph may have a region that contains itself.
+        for block in around.take(sdfg.n_created_blocks() + 1) {
+            if let Some(BlockKind::Loop(repeated)) = sdfg.get_block(block).map(|block| &block.kind)
+                && let Some((_, range)) = counted_range(sdfg, repeated)
+            {
+                range.assume_iteration(&mut known);
+            }
+        }
+        known
+    }
+
     /// Facts whenever a block runs: in addition, the conditions of the surrounding branches, as far as they
     /// compare integers that nothing changes within the branch.
     pub fn whenever(&self, sdfg: &Sdfg, block: BlockId) -> Assumptions {
