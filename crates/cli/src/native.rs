@@ -191,6 +191,7 @@ impl NativeOptions {
         let validated = self.specialized(source, source.validated(terminal)?, terminal)?;
         let exposed = with_dumps(validated, data)?;
         let lowered = self.lower_program(self.machine(), &exposed.program, lowering, options)?;
+        lowered.note_without_kernels(terminal);
         Ok((exposed, lowered))
     }
 
@@ -204,7 +205,9 @@ impl NativeOptions {
     ) -> Result<Lowered, Failure> {
         let validated = self.specialized(source, source.validated(terminal)?, terminal)?;
         if !is_distributed(validated.sdfg()) {
-            return self.lower_program(machine, &validated, lowering, self.compile_options()?);
+            let lowered = self.lower_program(machine, &validated, lowering, self.compile_options()?)?;
+            lowered.note_without_kernels(terminal);
+            return Ok(lowered);
         }
         let program = localise(validated.sdfg()).map_err(Failure::program)?;
         let mut lowered = self.lower_for_ranks(
@@ -375,6 +378,16 @@ impl Lowered {
         match &self.library {
             Some(library) => Ok(library.interface().clone()),
             None => self.plan.interface().map_err(Failure::program),
+        }
+    }
+
+    /// Tells a user who asked for a device that it has nothing to do: the host runs the program, with the same results.
+    fn note_without_kernels(&self, terminal: Terminal) {
+        if self.machine != Machine::Host && !self.plan.has_kernels() {
+            terminal.note(&format!(
+                "`{}` has no kernels, so the host runs all of it: the transformation GPUTransform makes maps kernels",
+                self.plan.name
+            ));
         }
     }
 

@@ -691,5 +691,20 @@ fn devices_that_are_not_there() {
     bench.run(&["run", "gpu.sdft", "--set", "N=3"]).fails(1, &["`sdfg run --target opencl` runs it"]);
     let kinds = ["compile", "gpu.sdft", "--target", "opencl", "--emit", "asm"];
     bench.run(&kinds).fails(2, &["--target opencl has no output of this kind", "--emit so"]);
+    // A device without work is no error, but nobody asks for it on purpose.
+    let note = "note: `twofold` has no kernels, so the host runs all of it";
+    for (program, is_noted) in [("p.sdft", true), ("gpu.sdft", false)] {
+        for more in
+            [&["--emit", "cuda"][..], &["--emit", "opencl"], &["--target", "opencl", "--emit", "plan"]]
+        {
+            let command = [&["compile", program, "-o", "-"], more].concat();
+            let answer = bench.run(&command);
+            answer.prints(&[]);
+            assert_eq!(answer.stderr.contains(note), is_noted, "{command:?}: {}", answer.stderr);
+        }
+    }
+    let run = bench.run(&["run", "p.sdft", "--target", "opencl", "--set", "N=3"]);
+    run.prints(&[]);
+    assert!(run.stderr.contains(note), "{}", run.stderr);
     assert!(bench.files().iter().all(|file| file.ends_with(".sdft")));
 }

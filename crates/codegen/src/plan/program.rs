@@ -12,8 +12,10 @@ use super::arena::Slot;
 use super::buffer::{Buffer, BufferId};
 use super::capture::Captures;
 use super::debug::DebugInfo;
+use super::loops::{Level, Loop};
 use super::profile::Profile;
 use super::statement::Statement;
+use super::walk::any_statement;
 use crate::interface::Callback;
 
 /// A lowered program.
@@ -129,6 +131,13 @@ impl Plan {
             profile: None,
             debug: None,
         }
+    }
+
+    /// Whether a device runs a part of the program: a loop of level grid.
+    pub fn has_kernels(&self) -> bool {
+        any_statement(&self.body, &|statement| {
+            matches!(statement, Statement::Loop(Loop { level: Level::Grid(_), .. }))
+        })
     }
 
     /// The buffer.
