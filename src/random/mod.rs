@@ -22,6 +22,7 @@
 
 mod aliases;
 mod calls;
+mod calls_in_maps;
 mod check;
 mod components;
 mod consume;

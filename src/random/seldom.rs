@@ -1,6 +1,6 @@
 //! Random programs with what some transformations find in few other programs: sums of inner maps, independent parts of a map,
 //! tasklets in a row, blocks that never run, local streams, wavefronts, loops around maps, buffers of a loop, products, copies of
-//! parts.
+//! parts, calls of several blocks in maps.
 //!
 //! Each part of a program is made for one transformation. Most choices keep it applicable; some do not, or change what the
 //! rewritten program must respect.
@@ -10,7 +10,7 @@ use std::fmt::Write;
 use super::rng::Rng;
 
 /// The parts, each with the transformations that it is for in its documentation.
-const PARTS: [fn(&mut Program, &mut Rng); 23] = [
+const PARTS: [fn(&mut Program, &mut Rng); 24] = [
     Program::inner_sum,
     Program::tasklets_in_a_row,
     Program::independent_parts,
@@ -27,6 +27,7 @@ const PARTS: [fn(&mut Program, &mut Rng); 23] = [
     Program::part_of_array,
     Program::assigned,
     Program::whole_copy,
+    Program::call_of_blocks,
     // Those that fit least often are here twice.
     Program::inner_sum,
     Program::independent_parts,
@@ -56,15 +57,15 @@ pub(super) fn seldom(seed: u64) -> String {
 }
 
 #[derive(Default)]
-struct Program {
+pub(super) struct Program {
     containers: String,
     blocks: String,
     /// The number of the part, which is in the names of what it declares.
-    number: usize,
+    pub(super) number: usize,
 }
 
 /// A tasklet's code over one element.
-fn of_one(rng: &mut Rng) -> &'static str {
+pub(super) fn of_one(rng: &mut Rng) -> &'static str {
     ["x", "0.5 * x", "x - 1.5", "max(x, 0.25)"][rng.below(4)]
 }
 
@@ -77,13 +78,13 @@ fn of_two(rng: &mut Rng) -> &'static str {
 }
 
 impl Program {
-    fn container(&mut self, text: &str) {
+    pub(super) fn container(&mut self, text: &str) {
         // Writing to a string cannot fail, here and below.
         let _ = writeln!(self.containers, "  {text}");
     }
 
     /// Adds text in which `#` is the number of the part.
-    fn add(&mut self, text: &str) {
+    pub(super) fn add(&mut self, text: &str) {
         let number = self.number.to_string();
         for line in text.lines().filter(|line| !line.trim().is_empty()) {
             let _ = writeln!(self.blocks, "  {}", line.replace('#', &number));

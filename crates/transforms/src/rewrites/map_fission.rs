@@ -2,26 +2,35 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sdfg::analysis::ScopeTree;
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{NodeId, State};
 use serde::{Deserialize, Serialize};
 
-use super::{anchored, described, map_split};
+use super::{anchored, described, fission_of_call, map_split};
 use crate::engine::{Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
 use crate::pattern::{NodeClass, Pattern};
 
-/// Splits a map into one for each part of its contents. No edge joins two parts.
+/// Splits a map into one for each part of its contents. No edge joins two parts. A map around the call of an SDFG of several
+/// blocks becomes a call with a map in each of its states.
 ///
 /// # When it applies
 ///
 /// The map has several such parts and touches no stream. Data that give it symbols are not written by it. No transient of an
 /// iteration is used by two parts.
 ///
+/// Around a call, all iterations take the same way through its blocks, except for branches, which stay in a map. A transient
+/// whose elements outlive a state becomes an array with one for each iteration.
+///
 /// # Refusals
 ///
 /// - The contents are one part.
 /// - Two parts use a transient of an iteration, which would not live from one map to the next.
 /// - The map uses a stream, binds a view or reference, or writes what gives it a symbol.
+/// - Around a call: a loop, or a transition, depends on data or on the iteration.
+/// - Around a call: a transient that outlives a state is a stream, has a size that depends on the iteration, or the ranges of the
+///   map depend on each other or descend.
+/// - Around a call: the map may have no iteration, and a loop that would then run may not end.
 ///
 /// # Before
 ///
@@ -96,7 +105,8 @@ use crate::pattern::{NodeClass, Pattern};
 /// # Soundness
 ///
 /// Iterations of a map are concurrent, and the parts of an iteration have no order. So parts exchange no
-/// data, and the new maps need no order.
+/// data, and the new maps need no order. Around a call, an iteration runs its states in the same order as before, and finds
+/// what it left in its own elements.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MapFission {}
@@ -156,6 +166,9 @@ impl Transformation for MapFission {
     }
 
     fn check(&self, site: &Site<'_>) -> Result<Evidence, Refusal> {
+        if let Some(nested) = fission_of_call::only_call(site.state(), &site.scopes(), site.found.node(0)) {
+            return fission_of_call::check(site, nested);
+        }
         map_split::copyable_with_symbols(site)?;
         let (state, entry) = (site.state(), site.found.node(0));
         let parts = parts(state, &inside(site));
@@ -178,11 +191,15 @@ impl Transformation for MapFission {
 
     fn apply(&self, editor: &mut Editor<'_>, found: &Match) -> Result<(), EditError> {
         let (state, entry) = (found.state(), found.node(0));
+        let graph = editor.state(state)?;
+        if fission_of_call::only_call(graph, &ScopeTree::of(graph), entry).is_some() {
+            return fission_of_call::apply(editor, (state, entry));
+        }
         loop {
             // The first part stays; the others move to a copy, of which the same is done.
             let split = |editor: &Editor<'_>, scope: NodeId| -> Result<Vec<BTreeSet<NodeId>>, EditError> {
                 let graph = editor.state(state)?;
-                let tree = sdfg::analysis::ScopeTree::of(graph);
+                let tree = ScopeTree::of(graph);
                 let exit = graph.exit_of(scope);
                 let is_inside = |node: &NodeId| {
                     Some(*node) != exit && tree.enclosing(*node).any(|around| around == scope)

@@ -12,6 +12,7 @@ mod diamond_tiling;
 mod distribute_container;
 mod double_buffering;
 mod fill;
+mod fission_of_call;
 mod gpu_transform;
 mod inline_sdfg;
 mod iterations;

@@ -5,6 +5,7 @@ mod buffer_tiling;
 mod double_buffering;
 mod gpu_transform;
 mod local_stream;
+mod map_fission;
 mod map_fusion;
 mod map_reduce_fusion;
 mod mpi_transform;
