@@ -36,6 +36,12 @@ fn conflicts_are_resolved_by_atomic_functions() {
     device::conflicts_are_resolved_by_atomic_functions(Device::Cuda);
 }
 
+/// See `device::blocks_accumulate_before_they_combine`.
+#[test]
+fn blocks_accumulate_before_they_combine() {
+    device::blocks_accumulate_before_they_combine(Device::Cuda);
+}
+
 /// See `device::a_tiled_product_has_memory_of_blocks`.
 #[test]
 fn a_tiled_product_has_memory_of_blocks() {

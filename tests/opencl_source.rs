@@ -86,6 +86,15 @@ fn conflicts_are_resolved_by_atomic_functions() {
     device::conflicts_are_resolved_by_atomic_functions(Device::OpenCl);
 }
 
+/// See `device::blocks_accumulate_before_they_combine`.
+#[test]
+fn blocks_accumulate_before_they_combine() {
+    if !has_opencl() {
+        return;
+    }
+    device::blocks_accumulate_before_they_combine(Device::OpenCl);
+}
+
 /// See `device::a_tiled_product_has_memory_of_blocks`.
 #[test]
 fn a_tiled_product_has_memory_of_blocks() {

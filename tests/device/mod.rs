@@ -116,26 +116,30 @@ pub(crate) fn random_programs_run_on_the_device(device: Device, seeds: std::ops:
     assert!(kernels > 8 && blocks > 3, "{kernels} kernels, {blocks} for blocks");
 }
 
-/// Threads of many blocks combine into few elements, by the atomic functions of the device.
+/// Types whose conflicts the tests resolve.
+const COMBINED: [ScalarType; 8] = [
+    ScalarType::F32,
+    ScalarType::F64,
+    ScalarType::I8,
+    ScalarType::U16,
+    ScalarType::I32,
+    ScalarType::U32,
+    ScalarType::I64,
+    ScalarType::U64,
+];
+
+/// Threads of many blocks combine into few elements, by the atomic functions of the device. Only the caller knows how many these
+/// are, so no block accumulates.
 pub(crate) fn conflicts_are_resolved_by_atomic_functions(device: Device) {
     const N: i64 = 5000;
-    let types = [
-        ScalarType::F32,
-        ScalarType::F64,
-        ScalarType::I8,
-        ScalarType::U16,
-        ScalarType::I32,
-        ScalarType::U32,
-        ScalarType::I64,
-        ScalarType::U64,
-    ];
     let resolutions = ["sum", "product", "min", "max"];
     let (mut containers, mut states) = (String::new(), String::new());
-    let mut given = Arguments::new().with_symbol("N", N);
-    for (ty, resolution) in types.iter().flat_map(|ty| resolutions.map(|resolution| (*ty, resolution))) {
+    let mut given = Arguments::new().with_symbol("N", N).with_symbol("K", 4);
+    let cases = COMBINED.iter().flat_map(|ty| resolutions.map(|resolution| (*ty, resolution)));
+    for (ty, resolution) in cases {
         let (name, case) = (ty.name(), format!("{}_{resolution}", ty.name()));
         containers.push_str(&format!(
-            "  array A_{case}: {name}[N] storage(gpu_global)\n  array S_{case}: {name}[4] storage(gpu_global)\n"
+            "  array A_{case}: {name}[N] storage(gpu_global)\n  array S_{case}: {name}[K] storage(gpu_global)\n"
         ));
         states.push_str(&format!(
             "  state s_{case} {{
@@ -144,7 +148,7 @@ pub(crate) fn conflicts_are_resolved_by_atomic_functions(device: Device) {
     map m [i = 0:N] schedule(gpu_grid) {{
       tasklet t (x) -> (y) {{ y = x }}
       m.A -> t.x: A_{case}[i]
-      t.y -> m.S: S_{case}[i % 4] wcr({resolution})
+      t.y -> m.S: S_{case}[i % K] wcr({resolution})
     }}
     A_{case} -> m.A
     m.S -> S_{case}
@@ -160,10 +164,87 @@ pub(crate) fn conflicts_are_resolved_by_atomic_functions(device: Device) {
         given.set(format!("A_{case}"), tensor(&(0..N).map(value).collect::<Vec<i64>>()));
         given.set(format!("S_{case}"), tensor(&[1, 2, 3, 1]));
     }
-    let program = parsed(&format!("sdfg combine {{\n  symbol N: i64\n{containers}{states}}}"));
+    let program =
+        parsed(&format!("sdfg combine {{\n  symbol N: i64\n  symbol K: i64\n{containers}{states}}}"));
+    let plan = plan_of(&program, device).unwrap_or_else(|error| panic!("{error}")).to_string();
+    assert!(plan.contains(" atomic)") && !plan.contains("accumulated "), "{plan}");
     let (expected, found) = (interpreted(&program, &given), on_device(&program, &given, device));
     for (name, expected) in expected.tensors() {
         assert_eq!(Some(expected), found.get(name), "{name}");
+    }
+}
+
+/// Blocks accumulate where the elements are few and known: single ones in registers and by a tree, others in memory of the block.
+/// Blocks of any number of threads do so, also in kernels of several dimensions and of no iterations.
+pub(crate) fn blocks_accumulate_before_they_combine(device: Device) {
+    let resolutions = ["sum", "product", "min", "max"];
+    let schedules = ["", "block(24)", "block(5, 3)", "block(1)"];
+    let (mut containers, mut states) = (String::new(), String::new());
+    let mut tensors = Vec::new();
+    let mut trees = 0;
+    for (number, ty) in COMBINED.iter().enumerate().filter(|(number, _)| [0, 2, 6].contains(number)) {
+        let name = ty.name();
+        containers.push_str(&format!("  array A{number}: {name}[N, 6] storage(gpu_global)\n"));
+        let values: Vec<u8> = (0..600).flat_map(|i| bytes(*ty, 1 + i64::from(i % 97 == 0))).collect();
+        tensors.push((format!("A{number}"), vec![100, 6], *ty, values));
+        for (position, resolution) in resolutions.iter().enumerate() {
+            let case = format!("{number}_{resolution}");
+            let schedule = schedules[(number + position) % schedules.len()];
+            // One dimension with a loop inside, two, or three.
+            let (map, at, several) = match (number + position) % 3 {
+                0 => ("i = 0:N, j = 0:i % 6 + 1", "i, j", "j"),
+                1 => ("i = 0:N, j = 0:6", "i, j", "(i + j) % 5"),
+                _ => ("k = 0:2, i = 0:N // 2, j = 0:6", "i + k * (N // 2), j", "5 - j"),
+            };
+            containers.push_str(&format!(
+                "  array S{case}: {name}[1] storage(gpu_global)\n  array H{case}: {name}[6] storage(gpu_global)\n"
+            ));
+            states.push_str(&format!(
+                "  state s{case} {{
+    access A{number}
+    access S{case}
+    access H{case}
+    map m [{map}] schedule(gpu_grid) {schedule} {{
+      tasklet t (x) -> (y) {{ y = x }}
+      m.A -> t.x: A{number}[{at}]
+      t.y -> m.S: S{case}[0] wcr({resolution})
+    }}
+    map n [{map}] schedule(gpu_grid) {schedule} {{
+      tasklet u (x) -> (y) {{ y = x }}
+      n.A -> u.x: A{number}[{at}]
+      u.y -> n.H: H{case}[{several}] wcr({resolution})
+    }}
+    A{number} -> m.A
+    A{number} -> n.A
+    m.S -> S{case}
+    n.H -> H{case}
+  }}\n"
+            ));
+            let few = |values: &[i64]| values.iter().flat_map(|value| bytes(*ty, *value)).collect();
+            tensors.push((format!("S{case}"), vec![1], *ty, few(&[3])));
+            tensors.push((format!("H{case}"), vec![6], *ty, few(&[1, 0, 2, 3, 1, 2])));
+            trees += 1;
+        }
+    }
+    let program = parsed(&format!("sdfg accumulate {{\n  symbol N: i64\n{containers}{states}}}"));
+    let plan = plan_of(&program, device).unwrap_or_else(|error| panic!("{error}")).to_string();
+    let count = |text: &str| plan.matches(text).count();
+    assert_eq!((count(" by a tree in "), count(" of each block")), (trees, trees), "{plan}");
+    // Threads of a block run one after the other here: a race between them changes nothing.
+    assert_eq!(count(" atomic) { y = x }"), trees, "{plan}");
+    for n in [100, 0] {
+        let mut given = Arguments::new().with_symbol("N", n);
+        for (name, shape, ty, values) in &tensors {
+            let is_empty = n == 0 && name.starts_with('A');
+            let (shape, values) =
+                if is_empty { (vec![0, 6], Vec::new()) } else { (shape.clone(), values.clone()) };
+            let tensor = Tensor::from_bytes((*ty).into(), shape, values);
+            given.set(name.clone(), tensor.unwrap_or_else(|error| panic!("{error}")));
+        }
+        let (expected, found) = (interpreted(&program, &given), on_device(&program, &given, device));
+        for (name, expected) in expected.tensors() {
+            assert_eq!(Some(expected), found.get(name), "{name}, N = {n}");
+        }
     }
 }
 

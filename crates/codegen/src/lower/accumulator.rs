@@ -15,7 +15,7 @@ use sdfg::value::Value;
 
 use super::Lowering;
 use super::access::{AccessKind, Record};
-use super::conflict::OpenLoop;
+use super::conflict::{Accumulators, OpenLoop};
 use super::memory::RootShape;
 use super::scalar::typed;
 use crate::plan::{
@@ -53,14 +53,36 @@ impl Lowering<'_> {
         Some(Subset(ranges.collect()))
     }
 
-    /// An accumulator of each thread for a buffer, if the target is small, with the position at which the target begins.
+    /// Bytes of the memory of a block that an accumulator takes, beginning at a multiple of 64: its elements, or one for each thread
+    /// where threads have it in registers.
+    pub(super) fn bytes_of_block(&self, private: &PrivateAccumulator, accumulators: Accumulators) -> u64 {
+        let Accumulators::OfBlocks { threads } = accumulators else { return 0 };
+        let buffer = self.plan.buffer(private.buffer);
+        let size = buffer.size.as_int().and_then(|size| u64::try_from(size).ok()).unwrap_or(u64::MAX);
+        let elements = if size == 1 { u64::from(threads) } else { size };
+        elements.saturating_mul(buffer.element.size() as u64).div_ceil(64).saturating_mul(64)
+    }
+
+    /// The most bytes of an accumulator: of each thread of a team, or of a block, others of which take so many bytes.
+    fn most_accumulated(&self, (accumulators, taken): (Accumulators, u64)) -> u64 {
+        match accumulators {
+            Accumulators::None | Accumulators::OfThreads => self.target.private_bytes(),
+            // Several blocks of a processor share its memory.
+            Accumulators::OfBlocks { .. } => (self.target.block.memory / 4).saturating_sub(taken),
+        }
+    }
+
+    /// An accumulator of each thread or block for a buffer, if the target is small, with the position at which the target begins.
+    /// Accumulators of a block for other buffers take so many bytes.
     pub(super) fn private(
         &mut self,
         buffer: BufferId,
         records: &[Record],
         open: &OpenLoop,
         locals: &mut Vec<BufferId>,
+        (accumulators, taken): (Accumulators, u64),
     ) -> Option<(PrivateAccumulator, Expr)> {
+        let of_blocks = matches!(accumulators, Accumulators::OfBlocks { .. });
         let (combined, read): (Vec<&Record>, Vec<&Record>) =
             records.iter().partition(|record| matches!(record.kind, AccessKind::Combine(_)));
         if self.options.checked || self.has_other_names(buffer, records) {
@@ -72,6 +94,9 @@ impl Lowering<'_> {
         }
         let element = self.plan.buffer(buffer).element;
         identity(&resolution, element)?;
+        if of_blocks && self.target.realisation(&resolution, element) != Realisation::Atomic {
+            return None;
+        }
         let fixed = open.first_variable;
         if !self.is_apart(&combined, &read, fixed) {
             return None;
@@ -108,16 +133,17 @@ impl Lowering<'_> {
         }
         let bytes = i64::try_from(element.size()).ok()?;
         let small = match size.as_int() {
-            Some(n) => u64::try_from(n.checked_mul(bytes)?).ok()? <= self.target.private_bytes(),
+            Some(n) => {
+                u64::try_from(n.checked_mul(bytes)?).ok()? <= self.most_accumulated((accumulators, taken))
+            }
             // A size that only the caller knows: containers of one dimension are histograms far more often than fields.
-            None => hull.rank() == 1,
+            None => !of_blocks && hull.rank() == 1,
         };
         if !small {
             return None;
         }
-        let on_stack = size
-            .as_int()
-            .is_some_and(|n| n * bytes <= i64::try_from(self.target.stack.transient).unwrap_or(0));
+        let fits_stack = |n: i64| n * bytes <= i64::try_from(self.target.stack.transient).unwrap_or(0);
+        let on_stack = of_blocks || size.as_int().is_some_and(fits_stack);
         let allocation = if on_stack { Allocation::Stack } else { Allocation::Thread };
         let name = self.take_name(&format!("{}_private", self.plan.buffer(buffer).name));
         let shape = RootShape::packed(vec![size.clone()]);

@@ -15,7 +15,7 @@ use sdfg::symbolic::{Expr, Symbol, Truth};
 
 use super::Lowering;
 use super::call_frame::CallFrame;
-use super::conflict::OpenLoop;
+use super::conflict::{Accumulators, OpenLoop};
 use super::dataflow::Graph;
 use super::error::LowerError;
 use super::scope::{Nest, has_own_range};
@@ -145,7 +145,7 @@ impl<'g> Lowering<'g> {
         let records = self.records.len();
         let mut body = self.nested_loops(frame, nest, &inner)?;
         let open = self.loops[self.loops.len() - dimensions.len()..].to_vec();
-        let closed = self.close_shared(dimensions.len(), &mut body, false);
+        let closed = self.close_shared(dimensions.len(), &mut body, Accumulators::None);
         self.set_in_loop(false);
         for (d, old) in hidden.into_iter().rev() {
             frame.unbind(&map.params[d], old);

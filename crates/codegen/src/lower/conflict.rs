@@ -46,6 +46,20 @@ pub(super) struct OpenLoop {
     pub(super) locals: Vec<BufferId>,
 }
 
+/// Memory in which a shared loop accumulates before it combines into its targets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Accumulators {
+    /// None: what may conflict is combined atomically.
+    None,
+    /// Memory of each thread of a team.
+    OfThreads,
+    /// Registers of each thread of a device for single elements, and memory of each block for several.
+    OfBlocks {
+        /// Threads of a block.
+        threads: u32,
+    },
+}
+
 /// Decisions at the end of a shared loop.
 pub(super) struct Closed {
     pub(super) privates: Vec<PrivateAccumulator>,
@@ -209,9 +223,13 @@ impl<'g> Lowering<'g> {
         vec![Statement::If(If { arms: vec![(less(low, high), statements)], otherwise: Vec::new() })]
     }
 
-    /// Closes the innermost loops, whose iterations threads share together. `accumulates` says whether each thread may have
-    /// accumulators of its own.
-    pub(super) fn close_shared(&mut self, n: usize, body: &mut [Statement], accumulates: bool) -> Closed {
+    /// Closes the innermost loops, whose iterations threads share together. `accumulators` says where they may accumulate.
+    pub(super) fn close_shared(
+        &mut self,
+        n: usize,
+        body: &mut [Statement],
+        accumulators: Accumulators,
+    ) -> Closed {
         let shared: Vec<OpenLoop> = self.loops.split_off(self.loops.len().saturating_sub(n));
         let Some(outermost) = shared.first() else {
             return Closed {
@@ -225,7 +243,7 @@ impl<'g> Lowering<'g> {
         };
         let dimensions: Vec<&OpenLoop> = shared.iter().collect();
         let communicated = self.communicated(body, outermost);
-        let may_defer = accumulates && self.may_defer_resolution(body);
+        let may_defer = accumulators != Accumulators::None && self.may_defer_resolution(body);
         let mut locals = outermost.locals.clone();
         let of_inner_teams = owned_inside(body);
         let is_own = |id: &BufferId| {
@@ -244,12 +262,15 @@ impl<'g> Lowering<'g> {
             }
             let is_merged = merged.contains(buffer);
             let private = if may_defer && !is_merged {
-                self.private(*buffer, records, outermost, &mut locals)
+                let taken = privates.iter().map(|private| self.bytes_of_block(private, accumulators)).sum();
+                self.private(*buffer, records, outermost, &mut locals, (accumulators, taken))
             } else {
                 None
             };
             match private {
                 Some((private, first)) => {
+                    let is_shared = matches!(accumulators, Accumulators::OfBlocks { .. })
+                        && !self.plan.buffer(private.buffer).size.is_one();
                     touches(body, &mut |mut touch| {
                         if touch.buffer() == *buffer
                             && touch.combines()
@@ -257,6 +278,11 @@ impl<'g> Lowering<'g> {
                         {
                             *location =
                                 Location { buffer: private.buffer, offset: &location.offset - &first };
+                            if is_shared
+                                && let Some(Resolved::Combine { realisation, .. }) = touch.write_mut()
+                            {
+                                *realisation = Realisation::Atomic;
+                            }
                         }
                     });
                     privates.push(private);
@@ -280,7 +306,10 @@ impl<'g> Lowering<'g> {
         });
         let n_buffers = outermost.n_buffers;
         let collected = self.collected(body, n_buffers);
-        let selector = self.replicate_accumulators(&mut privates, body);
+        let selector = match accumulators {
+            Accumulators::OfThreads => self.replicate_accumulators(&mut privates, body),
+            Accumulators::None | Accumulators::OfBlocks { .. } => None,
+        };
         let independent = independent && atomic.is_empty();
         Closed { privates, collected, selector, locals, communicated, independent }
     }

@@ -16,6 +16,7 @@ use super::Lowering;
 use super::accumulator::set_constant;
 use super::alias::{references_of_iterations, sets_outer_references};
 use super::call_frame::CallFrame;
+use super::conflict::Accumulators;
 use super::dataflow::Graph;
 use super::error::LowerError;
 use super::memory::RootShape;
@@ -95,7 +96,7 @@ impl<'g> Lowering<'g> {
                 self.enclosed(&dimension, before, Statement::Loop(repeated), after)
             }
             Carrier::Kernel | Carrier::Block | Carrier::Threads => {
-                let closed = self.close_shared(1, &mut body, true);
+                let closed = self.close_shared(1, &mut body, Accumulators::OfThreads);
                 let of_schedule = consume.schedule.team().cloned().unwrap_or_default();
                 let translate = |expr: &Option<Expr>| expr.as_ref().map(|expr| frame.translate(expr));
                 // One processing element needs no team.

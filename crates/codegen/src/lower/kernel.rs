@@ -2,18 +2,22 @@
 //!
 //! All dimensions whose ranges need no parameter of the map are shared by the threads of the device, or by blocks that run
 //! iterations together ([`block`](super::block)); the others run in sequence inside. Writes with conflict resolution become atomic
-//! unless no two iterations write the same element.
+//! unless no two iterations write the same element. Where the elements are few and known, each block accumulates before it
+//! takes one atomic step for each of them.
 
 use sdfg::ir::Storage;
 use sdfg::symbolic::Expr;
 
 use super::Lowering;
 use super::call_frame::CallFrame;
+use super::conflict::Accumulators;
 use super::error::LowerError;
+use super::memory::RootShape;
 use super::scope::{Nest, has_own_range};
 use super::uses::Uses;
 use crate::plan::{
-    Allocation, Captures, Kernel, Level, Loop, Realisation, Resolved, Statement, any_statement, touches,
+    Allocation, BlockAccumulator, Buffer, Captures, Kernel, Level, Loop, PrivateAccumulator, Realisation,
+    Resolved, Statement, any_statement, touches,
 };
 
 impl<'g> Lowering<'g> {
@@ -42,15 +46,25 @@ impl<'g> Lowering<'g> {
             self.open_loop(dimension, first_variable, true);
         }
         let mut body = self.nested_loops(frame, nest, &inner)?;
-        let closed = self.close_shared(dimensions.len(), &mut body, false);
+        let block = match &self.blocks {
+            Some(_) => None,
+            None => self.block_that_accumulates(frame, nest, dimensions.len()),
+        };
+        let accumulates = match &block {
+            Some(extents) => Accumulators::OfBlocks { threads: extents.iter().product() },
+            None => Accumulators::None,
+        };
+        let closed = self.close_shared(dimensions.len(), &mut body, accumulates);
         for (d, old) in hidden.into_iter().rev() {
             frame.unbind(&map.params[d], old);
         }
+        let accumulators = self.block_accumulators(closed.privates, accumulates);
         let unsupported = |what| LowerError::Unsupported { what, path: frame.at(&nest.node.label) };
-        self.fits_device(&mut body, nest).map_err(unsupported)?;
+        self.fits_device(&mut body, &accumulators, nest).map_err(unsupported)?;
         let blocks = std::mem::replace(&mut self.blocks, outside);
         let mut together = None;
-        let mut block: Vec<Expr> = Vec::new();
+        let chosen = block.filter(|_| !accumulators.is_empty()).unwrap_or_default();
+        let mut block: Vec<Expr> = chosen.into_iter().map(|extent| Expr::int(i64::from(extent))).collect();
         match blocks {
             Some(blocks) => {
                 self.fits_block(&closed.locals, nest).map_err(unsupported)?;
@@ -58,6 +72,7 @@ impl<'g> Lowering<'g> {
                 body = self.together(body, blocks, &closed.locals).map_err(unsupported)?;
             }
             // The graph lists the innermost dimension first, as CUDA does.
+            None if !block.is_empty() => {}
             None => block.extend(
                 map.schedule
                     .block()
@@ -71,20 +86,67 @@ impl<'g> Lowering<'g> {
             block,
             together,
             locals: closed.locals,
+            accumulators,
             captures: Captures::default(),
         };
         let level = Level::Grid(Box::new(kernel));
         Ok(vec![Statement::Loop(Loop { dimensions, level, independent: closed.independent, body })])
     }
 
+    /// Threads of a block along the innermost dimensions of a kernel, innermost last, if they are known and as many as a block may have.
+    fn block_that_accumulates(
+        &self,
+        frame: &CallFrame<'g>,
+        nest: &Nest<'g, '_>,
+        n_dimensions: usize,
+    ) -> Option<Vec<u32>> {
+        let asked = nest.map.schedule.block().filter(|block| !block.extents.is_empty());
+        let Some(asked) = asked else {
+            return Some(if n_dimensions == 1 { vec![256] } else { vec![8, 32] });
+        };
+        let constant =
+            |extent| frame.translate(extent).as_int().and_then(|extent| u32::try_from(extent).ok());
+        // The graph lists the innermost dimension first, as CUDA does.
+        let extents = asked.extents.iter().take(n_dimensions.min(3)).rev();
+        let extents: Vec<u32> = extents.map(constant).collect::<Option<_>>()?;
+        let threads = extents.iter().try_fold(1_u32, |all, extent| all.checked_mul(*extent))?;
+        (1..=self.target.block.threads).contains(&threads).then_some(extents)
+    }
+
+    /// Accumulators of a kernel. Those of single elements get memory in which the threads of a block combine theirs.
+    fn block_accumulators(
+        &mut self,
+        privates: Vec<PrivateAccumulator>,
+        accumulators: Accumulators,
+    ) -> Vec<BlockAccumulator> {
+        let Accumulators::OfBlocks { threads } = accumulators else { return Vec::new() };
+        let with_exchange = |private: PrivateAccumulator| {
+            let own = self.plan.buffer(private.buffer);
+            let (is_one, name, element) = (own.size.is_one(), format!("{}_exchange", own.name), own.element);
+            let exchange = is_one.then(|| {
+                let (name, size) = (self.take_name(&name), Expr::int(i64::from(threads)));
+                let buffer = Buffer::new(name, element, size.clone(), Allocation::Stack);
+                self.push_buffer(buffer, RootShape::packed(vec![size]))
+            });
+            BlockAccumulator { private, exchange }
+        };
+        privates.into_iter().map(with_exchange).collect()
+    }
+
     /// Whether a thread of a device can run these statements; the construct that it cannot run, as a noun phrase.
-    fn fits_device(&self, body: &mut [Statement], nest: &Nest<'_, '_>) -> Result<(), String> {
+    fn fits_device(
+        &self,
+        body: &mut [Statement],
+        accumulators: &[BlockAccumulator],
+        nest: &Nest<'_, '_>,
+    ) -> Result<(), String> {
         let kernel = format!("in the kernel `{}`", nest.node.label);
         if any_statement(body, &|statement| matches!(statement, Statement::External(_))) {
             return Err(format!("external code {kernel}"));
         }
-        for buffer in &Uses::of(&self.plan, body).buffers {
-            let described = self.plan.buffer(*buffer);
+        let targets = accumulators.iter().map(|each| each.private.target.origin.buffer);
+        for buffer in Uses::of(&self.plan, body).buffers.iter().copied().chain(targets) {
+            let described = self.plan.buffer(buffer);
             let name = &described.name;
             match &described.allocation {
                 Allocation::Constant(_) => {}

@@ -8,6 +8,7 @@ use super::Lowering;
 use super::alias::{references_of_iterations, sets_outer_references};
 use super::call_frame::CallFrame;
 use super::capability::{Capability, Refusal, promise};
+use super::conflict::Accumulators;
 use super::dataflow::Graph;
 use super::error::LowerError;
 use super::profile::timed;
@@ -264,7 +265,7 @@ impl<'g> Lowering<'g> {
         let mut body = self.nested_loops(frame, nest, &inner)?;
         let work = self.work(&dimensions, &repeated, &body, first_variable);
         self.close_around(repeated.len());
-        let closed = self.close_shared(dimensions.len(), &mut body, true);
+        let closed = self.close_shared(dimensions.len(), &mut body, Accumulators::OfThreads);
         for (d, old) in hidden.into_iter().rev() {
             frame.unbind(&map.params[d], old);
         }

@@ -4,7 +4,7 @@
 use sdfg::ir::Storage;
 
 use super::target::Target;
-use crate::plan::{Allocation, Buffer, BufferId, Level, Loop, Plan, Space, Statement};
+use crate::plan::{Allocation, BlockAccumulator, Buffer, BufferId, Level, Loop, Plan, Space, Statement};
 
 /// The memory that a storage of the graph asks for; `None` where any memory that code of its place reaches will do.
 pub(super) fn asked(storage: Storage) -> Option<Space> {
@@ -43,6 +43,11 @@ fn kernel_locals(body: &[Statement]) -> Vec<(BufferId, Space)> {
         if let Statement::Loop(Loop { level: Level::Grid(kernel), .. }) = statement {
             let space = if kernel.together.is_some() { Space::BlockShared } else { Space::Register };
             locals.extend(kernel.locals.iter().map(|local| (*local, space)));
+            for BlockAccumulator { private, exchange } in &kernel.accumulators {
+                let space = if exchange.is_some() { Space::Register } else { Space::BlockShared };
+                locals.push((private.buffer, space));
+                locals.extend(exchange.map(|exchange| (exchange, Space::BlockShared)));
+            }
         }
         if let Statement::Loop(Loop { level: Level::Block(threads), .. }) = statement {
             locals.extend(threads.locals.iter().map(|local| (*local, Space::Register)));

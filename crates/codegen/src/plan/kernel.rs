@@ -8,6 +8,8 @@ use super::buffer::BufferId;
 use super::capture::Captures;
 use super::parts::{Part, PartMut};
 use super::print::Printer;
+use super::team::PrivateAccumulator;
+use super::walk::Touch;
 
 /// Attributes of a loop of level grid: one function on a device. Its iterations are distributed to threads, or to blocks whose
 /// threads run each iteration together. A thread or block runs several iterations if a device has fewer of them.
@@ -22,18 +24,37 @@ pub struct Kernel {
     pub together: Option<u32>,
     /// Memory of each iteration: registers of its thread, or memory that the threads of its block share.
     pub locals: Vec<BufferId>,
+    /// Accumulators of blocks whose threads run iterations alone. The number of threads of a block is then known.
+    pub accumulators: Vec<BlockAccumulator>,
     /// Values and addresses that the kernel is given.
     pub captures: Captures,
+}
+
+/// An accumulator of each block, which is combined into its target by one atomic step for each element after the last iteration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BlockAccumulator {
+    /// The accumulator. It has no copies.
+    pub private: PrivateAccumulator,
+    /// Memory of the block with an element for each thread. The accumulator is then a register of each thread, and threads combine
+    /// theirs in this memory, two by two. Without, the accumulator is memory of the block, whose threads combine atomically.
+    pub exchange: Option<BufferId>,
 }
 
 impl Kernel {
     pub(super) fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
         self.block.iter().for_each(|extent| visit(Part::Evaluates(extent)));
         self.locals.iter().for_each(|local| visit(Part::Owns(*local)));
+        for BlockAccumulator { private, exchange } in &self.accumulators {
+            private.parts(visit);
+            exchange.iter().for_each(|exchange| visit(Part::Owns(*exchange)));
+        }
         visit(Part::Outlined(&self.captures));
     }
 
     pub(super) fn parts_mut(&mut self, visit: &mut dyn FnMut(PartMut<'_>)) {
+        for BlockAccumulator { private, .. } in &mut self.accumulators {
+            visit(PartMut::Touch(Touch::Merge(&mut private.target)));
+        }
         visit(PartMut::Outlined(&mut self.captures));
     }
 
@@ -53,6 +74,15 @@ impl Kernel {
     /// Memory of each iteration, one line each.
     pub(super) fn print(&self, to: &mut Printer<'_, '_, '_>) -> fmt::Result {
         to.captures(&self.captures)?;
+        for BlockAccumulator { private, exchange } in &self.accumulators {
+            let (name, target) = (to.name(private.buffer), to.strided(&private.target));
+            let how = match exchange {
+                Some(exchange) => format!("by a tree in {}", to.name(*exchange)),
+                None => "of each block".to_owned(),
+            };
+            let resolution = private.resolution.name();
+            to.line(format_args!("accumulated {name} {resolution} into {target} {how}"))?;
+        }
         locals(&self.locals, if self.together.is_some() { "shared" } else { "local" }, to)
     }
 }

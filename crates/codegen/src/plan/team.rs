@@ -116,6 +116,15 @@ pub struct PrivateAccumulator {
     pub resolution: ConflictResolution,
 }
 
+impl PrivateAccumulator {
+    pub(super) fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
+        visit(Part::Owns(self.buffer));
+        visit(Part::Contests(self.target.origin.buffer));
+        self.target.parts(visit);
+        self.target.extents.iter().for_each(|extent| visit(Part::Evaluates(extent)));
+    }
+}
+
 impl Team {
     /// Attributes of the team; the iteration space lists the loops around its shares.
     pub(super) fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
@@ -125,12 +134,7 @@ impl Team {
         };
         let expressions = self.chunk.iter().chain(&self.threads).chain(&self.nested).chain(work);
         expressions.for_each(|expression| visit(Part::Evaluates(expression)));
-        for private in &self.privates {
-            visit(Part::Owns(private.buffer));
-            visit(Part::Contests(private.target.origin.buffer));
-            private.target.parts(visit);
-            private.target.extents.iter().for_each(|extent| visit(Part::Evaluates(extent)));
-        }
+        self.privates.iter().for_each(|private| private.parts(visit));
         self.locals.iter().for_each(|local| visit(Part::Owns(*local)));
         self.communicated.iter().for_each(|buffer| visit(Part::Contests(*buffer)));
         self.collected.iter().for_each(|collected| collected.parts(visit));

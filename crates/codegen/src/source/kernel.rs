@@ -7,11 +7,17 @@ use super::error::{Print, defect};
 use super::function::{Base, Function, Returns};
 use super::loops::Dimension;
 use super::text::{Code, Precedence};
-use crate::plan::{BufferId, Kernel, Loop, Space, Threads};
+use crate::plan::{
+    BlockAccumulator, BufferId, Kernel, Loop, PrivateAccumulator, Realisation, Resolved, Space, Threads,
+};
 use sdfg::dtype::ScalarType;
 
 /// Axes of a grid with the most blocks along each.
 const AXES: [&str; 3] = ["2147483647", "65535", "65535"];
+
+/// As [`AXES`], for a kernel whose blocks accumulate, for one and for more dimensions: enough blocks for any device, so that each
+/// combines many iterations before its atomic steps.
+const ACCUMULATING: [[&str; 3]; 2] = [["1024", "1", "1"], ["32", "32", "1"]];
 
 /// Threads of a block along each axis where the program names none: for one, for two, and for more dimensions.
 const THREADS: [[u32; 3]; 3] = [[256, 1, 1], [32, 8, 1], [32, 8, 1]];
@@ -50,7 +56,11 @@ impl<'w, 'p> Function<'w, 'p> {
         let lengths = along_axes(&space);
         let chosen = THREADS[lengths.len().clamp(1, 3) - 1];
         let (mut blocks, mut threads) = (Vec::new(), Vec::new());
-        for (axis, most) in AXES.iter().enumerate() {
+        let most = match (kernel.accumulators.is_empty(), lengths.len()) {
+            (true, _) => AXES,
+            (false, n) => ACCUMULATING[usize::from(n > 1)],
+        };
+        for (axis, most) in most.iter().enumerate() {
             let asked = kernel.block.iter().rev().nth(axis);
             // Threads of a block, and those of them that an iteration has for itself along the axis.
             let count = match asked {
@@ -91,7 +101,127 @@ impl<'w, 'p> Function<'w, 'p> {
         self.declare_all(&each.body)?;
         let (space, _) = self.space(&each.dimensions)?;
         let lengths = along_axes(&space);
-        self.along(each, kernel, &space, &lengths)
+        self.open_accumulators(kernel)?;
+        self.along(each, kernel, &space, &lengths)?;
+        self.close_accumulators(kernel)
+    }
+
+    /// The number of a thread in its block, and the number of threads, of a kernel with a known block.
+    fn position_in_block(&mut self, kernel: &Kernel) -> Print<(String, u32)> {
+        let extents: Option<Vec<u32>> = kernel
+            .block
+            .iter()
+            .rev()
+            .map(|extent| extent.as_int().and_then(|extent| u32::try_from(extent).ok()))
+            .collect();
+        let extents = extents.ok_or_else(|| defect("a block that accumulates has no constant extents"))?;
+        let (mut position, mut before) = (String::new(), 1);
+        for (axis, extent) in extents.iter().enumerate() {
+            let thread = self.program.dialect.thread(axis);
+            position = match axis {
+                0 => thread,
+                _ => format!("{position} + {before}u * {thread}"),
+            };
+            before *= extent;
+        }
+        let thread = self.temporary();
+        self.line(format!("const unsigned {thread} = {position};"));
+        Ok((thread, before))
+    }
+
+    /// Fills the accumulators of a block with identities.
+    fn open_accumulators(&mut self, kernel: &Kernel) -> Print<()> {
+        let mut shared = Vec::new();
+        for BlockAccumulator { private, exchange } in &kernel.accumulators {
+            match exchange {
+                Some(exchange) => {
+                    self.shared_buffer(*exchange)?;
+                    self.stack_buffer(private.buffer)?;
+                    self.initialise(private)?;
+                }
+                None => {
+                    self.shared_buffer(private.buffer)?;
+                    shared.push(private);
+                }
+            }
+        }
+        if shared.is_empty() {
+            return Ok(());
+        }
+        let (thread, threads) = self.position_in_block(kernel)?;
+        for private in shared {
+            let buffer = self.program.plan.buffer(private.buffer);
+            let identity = self.identity(&private.resolution, buffer.element)?;
+            self.by_threads((&thread, threads), private, |f, index| {
+                let place = f.place_at(private.buffer, index);
+                f.store(&place, &identity)
+            })?;
+        }
+        self.barrier()
+    }
+
+    /// Combines the accumulators of a block into their targets.
+    fn close_accumulators(&mut self, kernel: &Kernel) -> Print<()> {
+        if kernel.accumulators.is_empty() {
+            return Ok(());
+        }
+        let (thread, threads) = self.position_in_block(kernel)?;
+        if kernel.accumulators.iter().any(|each| each.exchange.is_none()) {
+            self.barrier()?;
+        }
+        for BlockAccumulator { private, exchange } in &kernel.accumulators {
+            let combined = Resolved::Combine {
+                resolution: private.resolution.clone(),
+                custom: None,
+                realisation: Realisation::Atomic,
+            };
+            let Some(exchange) = *exchange else {
+                self.by_threads((&thread, threads), private, |f, index| {
+                    let value = f.load(&f.place_at(private.buffer, index));
+                    let target = f.strided_place(&private.target, std::slice::from_ref(index))?;
+                    f.write(&target, &value, &combined)
+                })?;
+                continue;
+            };
+            let own = Code::atom(thread.clone());
+            let (place, value) =
+                (self.place_at(exchange, &own), self.load(&self.place_at(private.buffer, &Code::int(0))));
+            self.store(&place, &value)?;
+            // Half of the values are combined into the other half, until one is left.
+            let left = self.temporary();
+            let next = format!("({left} + 1u) / 2u");
+            self.lines.open(format!("for (unsigned {left} = {threads}u; {left} > 1u; {left} = {next}) {{"));
+            self.loop_body(&|f| {
+                f.barrier()?;
+                f.block(format!("if ({thread} < {left} / 2u)"), |f| {
+                    let other = Code::atom(format!("{thread} + {next}"));
+                    let value = f.load(&f.place_at(exchange, &other));
+                    f.combine_plain(&f.place_at(exchange, &own), &value, &private.resolution, None)
+                })
+            })?;
+            self.block(format!("if ({thread} == 0u)"), |f| {
+                let value = f.load(&f.place_at(exchange, &Code::int(0)));
+                let target = f.strided_place(&private.target, &[Code::int(0)])?;
+                f.write(&target, &value, &combined)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// A loop over the elements of an accumulator, which the threads of a block share.
+    fn by_threads(
+        &mut self,
+        (thread, threads): (&str, u32),
+        private: &PrivateAccumulator,
+        body: impl Fn(&mut Self, &Code) -> Print<()>,
+    ) -> Print<()> {
+        let size = self.index(&self.program.plan.buffer(private.buffer).size)?;
+        let index = self.temporary();
+        self.lines.open(format!(
+            "for (int64_t {index} = {thread}; {index} < {}; {index} += {threads}) {{",
+            size.at_least(Precedence::Shift)
+        ));
+        self.loop_body(&|f| body(f, &Code::atom(index.clone())))
     }
 
     /// Declares a buffer that the threads of a block share.

@@ -646,7 +646,7 @@ impl<'w, 'p> Function<'w, 'p> {
     }
 
     /// Fills an accumulator with the identity of its resolution.
-    fn initialise(&mut self, private: &PrivateAccumulator) -> Print<()> {
+    pub(super) fn initialise(&mut self, private: &PrivateAccumulator) -> Print<()> {
         let buffer = self.program.plan.buffer(private.buffer);
         let identity = self.identity(&private.resolution, buffer.element)?;
         if buffer.size.is_one() {
