@@ -12,7 +12,7 @@ const BLOCKS: [&str; 9] = [
     "if b$L: $CONDITION { state $L { access kept; access after = kept; tasklet t (x) -> (y) { y = $CODE }; kept -> t.x; t.y -> after } }",
     "if b$L: $CONDITION { state $L { access kept; access result; kept -> result } } else { state o$L { access row; access kept; tasklet t (x) -> (y) { y = x }; row -> t.x: row[0]; t.y -> kept } }",
     "state $L { access row; access own; access kept; map c [k = 0:K - 1] { tasklet t (x) -> (y) { y = $CODE }; c.row -> t.x: row[k]; t.y -> c.own: own[k] }; row -> c.row; c.own -> own; tasklet u (x) -> (y) { y = x }; own -> u.x: own[0]; u.y -> kept }",
-    "state $L { }\n-> $N with (w = $VALUE)",
+    "state $L { }\n-> e$L with (w = $VALUE)\nstate e$L { }",
     "state $L { access row; access kept; tasklet t (x) -> (y) { y = x }; row -> t.x: row[at]; t.y -> kept }",
 ];
 
@@ -29,15 +29,13 @@ impl Program {
             let bound = rng.pick(&["1", "K - 1", "K - 1", "at"]);
             let condition = rng.pick(&["K > 1", "kept > 0.25", "at > 1", "row[0] < kept", "K > w"]);
             let value = rng.pick(&["1", "K - 1", "K // 2", "at"]);
-            let next = if at + 1 == count { "last".to_owned() } else { format!("p{}", at + 1) };
             let block = rng
                 .pick(&BLOCKS)
                 .replace("$CODE", of_one(rng))
                 .replace("$BOUND", bound)
                 .replace("$CONDITION", condition)
                 .replace("$VALUE", value)
-                .replace("$L", &format!("p{at}"))
-                .replace("$N", &next);
+                .replace("$L", &format!("p{at}"));
             blocks.push_str(&block);
             blocks.push('\n');
         }

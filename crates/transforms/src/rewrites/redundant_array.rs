@@ -27,8 +27,8 @@ use crate::pattern::{NodeClass, Pattern};
 /// # Refusals
 ///
 /// - Another node, view, condition or assignment uses the transient.
-/// - The array is written by other nodes at this access node, or another access may run between the writes of
-///   the transient and the copy.
+/// - A node before the copy writes to this access node of the array, too, or another access may run between the writes
+///   of the transient and the copy.
 /// - It is not proved that every execution writes all of the transient: the rest would come from an earlier
 ///   execution.
 /// - Type or memory differ, the copy moves a part of the transient, or a writer needs its dimensions.
@@ -117,8 +117,9 @@ impl Transformation for RedundantArray {
         let [copy] = out.as_slice() else {
             return Err(Refusal::structure(site.label(0), "goes to several nodes"));
         };
-        if state.in_edges(to_node) != [*copy] {
-            return Err(Refusal::structure(site.label(1), "is written by others, too"));
+        let mut writers = state.each_in_edge(to_node).filter(|(edge, _)| edge != copy);
+        if writers.any(|(_, edge)| node_leads_to(state, edge.src, from_node)) {
+            return Err(Refusal::structure(site.label(1), "is written before the copy, too"));
         }
         let part = Part::of(site.sdfg, state, *copy)?;
         let (from, to) = (part.from, part.part.container);

@@ -190,3 +190,26 @@ fn tasklets_that_convert_are_no_copies() {
     let reason = refuses_rightly(&text, &TrivialTaskletElimination::default());
     assert!(reason.contains("converts its input to another type"), "{reason}");
 }
+
+#[test]
+fn what_is_written_before_the_copy_stays_before_it() {
+    let text = |other: &str| {
+        program(&format!(
+            "transient array T: f64[1]
+state s {{
+  access A
+  access T
+  access B
+  tasklet f (x) -> (y, z) {{ y = x; z = 7 }}
+  A -> f.x: A[0]
+  f.y -> T: T[0]
+  T -> B: T[0:1] -> B[0:1]
+  {other}
+}}"
+        ))
+    };
+    let reason = refuses_rightly(&text("f.z -> B: B[0]"), &RedundantArray::default());
+    assert!(reason.contains("is written before the copy, too"), "{reason}");
+    let beside = "tasklet g (x) -> (y) { y = x + 1 }\n  A -> g.x: A[1]\n  g.y -> B: B[1]";
+    applies(&text(beside).replace("(y, z) { y = x; z = 7 }", "(y) { y = x }"), &RedundantArray::default());
+}
