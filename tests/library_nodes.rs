@@ -521,7 +521,7 @@ impl Product {
 /// Sizes of which blocks and panels leave something over, or nothing, or are not filled.
 #[test]
 fn blocked_products_of_any_size() {
-    const SIZES: [[i64; 5]; 9] = [
+    const SIZES: [[i64; 5]; 12] = [
         [0, 5, 3, 2, 1],
         [4, 4, 0, 1, 2],
         [1, 1, 1, 1, 1],
@@ -531,6 +531,9 @@ fn blocked_products_of_any_size() {
         [8, 16, 260, 1, 1],
         [6, 1030, 131, 1, 1],
         [129, 35, 7, 2, 1],
+        [24, 48, 512, 1, 2],
+        [33, 509, 17, 2, 2],
+        [4, 1, 2100, 1, 1],
     ];
     for case in &PRODUCTS {
         let text = case.text();

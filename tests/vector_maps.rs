@@ -562,3 +562,19 @@ fn tiles_of_sums_are_in_the_widest_registers() {
     let code = llvm::assembly(&plan, &options).unwrap_or_else(|error| panic!("{error}"));
     assert!(code.lines().any(|line| line.contains("vaddpd") && line.contains("zmm")), "{code}");
 }
+
+/// Vectors of a loop whose number of iterations has a small maximum: whole registers that divide it, or else as many lanes as fit.
+#[test]
+fn vectors_divide_a_known_maximum() {
+    let width = |ty: &str, most: u32| {
+        let text = map(ty, &format!("0:min(N, {most})"), "b = a", "i", "i");
+        let plan = try_plan(&text).unwrap_or_else(|error| panic!("{error}")).to_string();
+        let vector = plan.lines().find_map(|line| line.trim().strip_prefix("vector "));
+        vector.and_then(|rest| rest.split(' ').next()).map(str::to_owned).unwrap_or(plan)
+    };
+    // Registers of 32 bytes, of which a vector has up to four.
+    let cases = [("f64", 24, "12"), ("f64", 20, "4"), ("f64", 17, "16"), ("f64", 13, "8"), ("f64", 3, "2")];
+    for (ty, most, expected) in cases.into_iter().chain([("f32", 48, "24"), ("f32", 1000, "32")]) {
+        assert_eq!(width(ty, most), expected, "{ty}, at most {most}");
+    }
+}

@@ -82,7 +82,7 @@ impl Contraction {
     }
 
     /// The labels from the outermost dimension to the innermost.
-    fn order(&self) -> Vec<Label> {
+    pub(super) fn order(&self) -> Vec<Label> {
         let (kept, reduced) = (self.kept(), self.reduced());
         let last = |labels: &[Option<Label>]| labels.last().copied().flatten();
         let lasts: Vec<Label> =

@@ -247,12 +247,29 @@ impl<'g> Lowering<'g> {
                 });
                 let registers = if values(body) <= FEW { REGISTERS } else { REGISTERS_OF_MANY };
                 let widest = self.target.vector_bytes.last().copied().unwrap_or_default();
-                let lanes = (widest * registers).min(MOST_BYTES) / bytes;
-                i64::try_from(lanes).unwrap_or(MOST_LANES).clamp(2, MOST_LANES)
+                let lanes = |of: u64| i64::try_from(of / bytes).unwrap_or(MOST_LANES);
+                let most = lanes((widest * registers).min(MOST_BYTES));
+                let fitting = bound(dimension).map_or(most, |bound| fitting(bound, most, lanes(widest)));
+                fitting.clamp(2, MOST_LANES)
             }
         };
         u32::try_from(lanes).ok()
     }
+}
+
+/// The most iterations of a loop, if it is a small constant.
+fn bound(dimension: &LoopDimension) -> Option<i64> {
+    let range = Range::new(dimension.begin.clone(), dimension.end.clone()).with_step(dimension.step.clone());
+    let count = range.steps();
+    (1..=MOST_LANES).find(|most| Expr::min(&count, &Expr::int(*most)) == count)
+}
+
+/// Lanes of vectors of whole registers, up to `most`, so that a loop with all of its iterations leaves none to the rest; if there
+/// are none, as many as there may be iterations.
+fn fitting(bound: i64, most: i64, register: i64) -> i64 {
+    let whole = (1..=most / register.max(1)).rev().map(|registers| registers * register);
+    let even = whole.into_iter().find(|lanes| bound % lanes == 0);
+    even.unwrap_or_else(|| if bound < most { 1 << bound.max(1).ilog2() } else { most })
 }
 
 /// The connectors and local variables of an iteration.

@@ -76,6 +76,8 @@ fn is_tile(plan: &Plan, statement: &Statement, vector: &Vector, bytes: u64) -> b
         };
         let buffer = plan.buffer(to.buffer);
         let filled = u64::from(vector.width) * buffer.element.size() as u64;
-        *way == LaneAccess::Contiguous && buffer.allocation == Allocation::Stack && filled % bytes == 0
+        *way == LaneAccess::Contiguous
+            && buffer.allocation == Allocation::Stack
+            && filled.is_multiple_of(bytes)
     })
 }
