@@ -9,7 +9,8 @@ use sdfg::validate::validate;
 use sdfg_codegen::ranks::{LocaliseError, Traffic, TrafficError};
 use sdfg_library::{ExpandLibrary, transformations};
 use sdfg_transforms::distribute::{
-    Distribute, DistributeError, Distributed, Searched, distribute, distribute_by, outer_maps, prepare,
+    Distribute, DistributeError, Distributed, DivisionOptions, Searched, distribute, distribute_by,
+    outer_maps, prepare,
 };
 use sdfg_transforms::strategy::model::Machine;
 use sdfg_transforms::{Pipeline, Soundness, Step};
@@ -38,6 +39,8 @@ impl Case {
         }
         let merged = counts.entry("RedundantRedistribution").or_default();
         (0..outcome.left_out).for_each(|_| merged.note(Ok(())));
+        let stored = counts.entry("MapStorage").or_default();
+        (0..outcome.boxes).for_each(|_| stored.note(Ok(())));
         self.compare(pipeline.program(), Soundness::ChangesRounding)
             .and_then(|()| self.counted(&pipeline, ranks as u32).map(|_| ()))
             .map_err(|what| format!("distributed by {}: {what}", pipeline.chain().lines().join("; ")))?;
@@ -78,7 +81,11 @@ impl Case {
     pub(crate) fn divided(&self, ranks: usize, rng: &mut Rng) -> (Pipeline, Distributed) {
         let mut pipeline = prepared(&self.program);
         let steps = random_parts(&pipeline, ranks, rng);
-        let outcome = distribute_by(&mut pipeline, &steps, rng.chance(50));
+        let outcome = distribute_by(
+            &mut pipeline,
+            &steps,
+            DivisionOptions { arguments: rng.chance(50), boxes: rng.chance(50) },
+        );
         (pipeline, outcome)
     }
 
@@ -92,7 +99,8 @@ impl Case {
         let sizes = named(self.arguments.symbols());
         let searched =
             Searched::of(pipeline.program(), &sizes, machine).map_err(|error| error.to_string())?;
-        let _ = distribute(&mut pipeline, &searched.file, true).map_err(|error| error.to_string())?;
+        let _ = distribute(&mut pipeline, &searched.file, DivisionOptions::default())
+            .map_err(|error| error.to_string())?;
         let distributed = validate(pipeline.program().clone()).map_err(|rejected| rejected.to_string())?;
         let report = self.report(&distributed, machine.ranks)?;
         let mut counted: Vec<u64> =
@@ -121,7 +129,8 @@ pub fn prepared(program: &Sdfg) -> Pipeline {
 /// Strategies that need no file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Division {
-    /// The cheapest strategy of the cost model, on a machine whose arithmetic costs much more than messages: all is divided.
+    /// The cheapest strategy of the cost model, or a cheaper one of what is carried out, on a machine whose arithmetic costs much more than
+    /// messages: all is divided.
     Optimal,
     /// The first dimension of each map.
     DataParallel,
@@ -141,12 +150,22 @@ impl Division {
         sizes: impl IntoIterator<Item = (&'n str, i64)>,
     ) -> Result<Distributed, DistributeError> {
         match self {
-            Division::Optimal => Distribute::optimal(compute_bound(ranks)).with_sizes(sizes).apply(pipeline),
+            Division::Optimal => {
+                prepare(pipeline);
+                let (machine, sizes) = (compute_bound(ranks), named(sizes.into_iter()));
+                let searched = Searched::of(pipeline.program(), &sizes, &machine)?;
+                let seconds = |program: &Sdfg| {
+                    let traffic = Traffic::of(program, &sizes, ranks).ok()?;
+                    Some(traffic.seconds(machine.latency_seconds, machine.link_bytes_per_second))
+                };
+                let chosen = searched.carry_out(pipeline, DivisionOptions::default(), &seconds)?;
+                Ok(chosen.outcome)
+            }
             Division::DataParallel => Distribute::data_parallel(ranks).apply(pipeline),
             Division::Random(seed) => {
                 prepare(pipeline);
                 let steps = random_parts(pipeline, ranks as usize, &mut Rng::new(seed));
-                Ok(distribute_by(pipeline, &steps, true))
+                Ok(distribute_by(pipeline, &steps, DivisionOptions::default()))
             }
         }
     }

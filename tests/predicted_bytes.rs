@@ -1,7 +1,15 @@
 //! Bytes that ranks receive: the prediction of the cost model against the count of the interpreter.
 
-use sdfg_programs::distributed::compute_bound;
+use std::collections::BTreeMap;
+
+use sdfg::symbolic::Symbol;
+use sdfg_codegen::ranks::Traffic;
+use sdfg_programs::distributed::{compute_bound, prepared};
+use sdfg_programs::programs::polybench::KERNELS;
 use sdfg_programs::subjects::Subjects;
+use sdfg_transforms::Pipeline;
+use sdfg_transforms::distribute::{DivisionOptions, Searched, Way, distribute};
+use sdfg_transforms::strategy::model::Machine;
 
 /// Programs whose distributed form moves exactly what the model predicts, on 3 ranks. `docs/ranks.md` tells why others move more.
 const EXACT: [(Subjects, &str); 3] =
@@ -19,4 +27,59 @@ fn the_model_predicts_the_bytes_that_ranks_receive() {
         moved += counted.iter().sum::<u64>();
     }
     assert!(moved > 0);
+}
+
+/// A kernel of PolyBench, ready to be divided, with its sizes MINI.
+fn kernel(name: &str) -> (Pipeline, BTreeMap<Symbol, i64>) {
+    let kernel = KERNELS.iter().find(|kernel| kernel.name == name).expect("a kernel");
+    let (program, _) = (kernel.build)().expect("a program");
+    let sizes = kernel.mini.iter().map(|(symbol, value)| (Symbol::of(symbol), *value));
+    (prepared(program.sdfg()), sizes.collect())
+}
+
+/// A map that is not divided needs a box of an array. Without boxes, every rank holds the whole array and receives it in each step.
+#[test]
+fn maps_that_run_everywhere_get_the_box_that_they_need() {
+    let machine = compute_bound(4);
+    let received = |boxes: bool| {
+        let (mut pipeline, sizes) = kernel("fdtd_2d");
+        let searched = Searched::of(pipeline.program(), &sizes, &machine).expect("a strategy");
+        let options = DivisionOptions { boxes, ..DivisionOptions::default() };
+        let outcome = distribute(&mut pipeline, &searched.file, options).expect("it is divided");
+        assert_eq!((outcome.divided.len(), outcome.boxes), (3, usize::from(boxes)));
+        let traffic = Traffic::of(pipeline.program(), &sizes, 4).expect("it is known");
+        traffic.received().iter().sum::<u64>()
+    };
+    let (with, without) = (received(true), received(false));
+    assert!(with < without / 5, "{with} and {without} bytes");
+}
+
+/// What a divided program costs decides, not only the model.
+#[test]
+fn the_cheapest_divided_program_is_taken() {
+    let machine = Machine { operations_per_second: 1e5, link_bytes_per_second: 1e6, ..compute_bound(4) };
+    for (name, way) in [("lu", Way::DataParallel), ("jacobi_2d", Way::Search)] {
+        let (mut pipeline, sizes) = kernel(name);
+        let searched = Searched::of(pipeline.program(), &sizes, &machine).expect("a strategy");
+        let seconds = |program: &sdfg::ir::Sdfg| {
+            let traffic = Traffic::of(program, &sizes, 4).expect("it is known");
+            Some(traffic.seconds(machine.latency_seconds, machine.link_bytes_per_second))
+        };
+        let before = pipeline.program().clone();
+        let chosen = searched.carry_out(&mut pipeline, DivisionOptions::default(), &seconds);
+        let chosen = chosen.expect("it is divided");
+        assert_eq!(chosen.way, way, "{name}");
+        // The file tells what was carried out.
+        let mut again = Pipeline::on(before);
+        let file = searched.file_of(&chosen.strategy);
+        let _ = distribute(&mut again, &file, DivisionOptions::default()).expect("it is divided");
+        let text = |pipeline: &Pipeline| sdfg::text::print(pipeline.program());
+        assert_eq!(text(&again), text(&pipeline), "{name}");
+        assert!(file.cost >= searched.file.cost && file.certificate.bound <= searched.file.cost, "{name}");
+        let (_, communication) = chosen.seconds.expect("it is known");
+        let received = Traffic::of(pipeline.program(), &sizes, 4).expect("it is known").received();
+        // No rank waits for more than all bytes, nor for less than the largest share.
+        let (most, all) = (received.iter().max().unwrap(), received.iter().sum::<u64>());
+        assert!(*most as f64 / 1e6 <= communication && communication <= all as f64 / 1e6, "{name}");
+    }
 }

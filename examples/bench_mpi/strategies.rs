@@ -3,7 +3,7 @@
 
 use sdfg::interpret::Arguments;
 use sdfg::symbolic::Symbol;
-use sdfg_transforms::distribute::{Searched, distribute, prepare};
+use sdfg_transforms::distribute::{DivisionOptions, Searched, distribute, prepare};
 use sdfg_transforms::strategy::model::{Machine, Model};
 use sdfg_transforms::strategy::{Operations as _, Problem as _, cost, data_parallel};
 
@@ -98,7 +98,7 @@ fn measure(place: &Place<'_>, program: &Program, machine: &Machine) -> Result<()
         for (vertex, (operation, chosen)) in file.operations.iter_mut().zip(&strategy).enumerate() {
             operation.configuration.clone_from(&model.configurations(vertex)[*chosen]);
         }
-        let _ = distribute(&mut pipeline, &file, true)?;
+        let _ = distribute(&mut pipeline, &file, DivisionOptions::default())?;
         candidates.push(Candidate {
             name,
             predicted: cost(model, &strategy) * 1e3,

@@ -6,11 +6,14 @@
 //! containers that are cut alike ([`RedundantRedistribution`]). All of these are steps of the pipeline, so a chain
 //! replays them. [`Distribute`] does all of it.
 
+mod choice;
 mod whole;
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
-use sdfg::analysis::ScopeTree;
+pub use choice::{Chosen, Communication, Way};
+use sdfg::analysis::{ScopeTree, is_leaf};
 use sdfg::ir::{BlockKind, Blocks, ContainerId, NodeKind, Sdfg};
 use sdfg::path::{ElementPath, ElementPlace, Target};
 use sdfg::validate::Rejected;
@@ -19,8 +22,10 @@ pub use whole::{Distribute, Searched};
 
 use crate::engine::{Match, Pipeline, Step, TransformError, Transformation, places};
 use crate::loops::state_block;
+use crate::rewrites::copied;
 use crate::rewrites::{
-    DistributeContainer, LiftToLibrary, MpiTransform, RaiseLoops, RedundantRedistribution, StateFission,
+    DistributeContainer, LiftToLibrary, MapStorage, MpiTransform, RaiseLoops, RedundantRedistribution,
+    StateFission,
 };
 use crate::strategy::model::ModelError;
 use crate::strategy::{self, SearchError, StrategyFile};
@@ -85,6 +90,8 @@ pub struct Distributed {
     pub whole: Vec<(ElementPath, String)>,
     /// Number of copies between containers that are cut alike, which were left out.
     pub left_out: usize,
+    /// Number of containers of which a map that is not divided gets a box.
+    pub boxes: usize,
 }
 
 /// Raises loops and gives each map outside of scopes a state of its own. A strategy is searched for the program after it.
@@ -94,8 +101,23 @@ pub fn prepare(pipeline: &mut Pipeline) {
     apply_all(pipeline, &StateFission::default(), |_, _| true);
 }
 
-/// Divides the maps of a prepared program as a strategy says, and its containers with them. With `arguments`, containers that
-/// the caller passes are cut, too: each rank passes its own part.
+/// The containers that are cut when maps are divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DivisionOptions {
+    /// Whether containers that the caller passes are cut, too: each rank passes its own part.
+    pub arguments: bool,
+    /// Whether containers are cut of which a map that is not divided accesses a box: every rank gets the box for it ([`MapStorage`]).
+    /// Otherwise, every rank holds them whole, and what divided maps write of them is sent to all.
+    pub boxes: bool,
+}
+
+impl Default for DivisionOptions {
+    fn default() -> Self {
+        DivisionOptions { arguments: true, boxes: true }
+    }
+}
+
+/// Divides the maps of a prepared program as a strategy says, and its containers with them.
 ///
 /// Maps that cannot be divided run as a whole on every rank; the result tells why.
 ///
@@ -104,10 +126,10 @@ pub fn prepare(pipeline: &mut Pipeline) {
 pub fn distribute(
     pipeline: &mut Pipeline,
     strategy: &StrategyFile,
-    arguments: bool,
+    options: DivisionOptions,
 ) -> Result<Distributed, DistributeError> {
     let steps = divisions(pipeline.program(), strategy)?;
-    Ok(distribute_by(pipeline, &steps, arguments))
+    Ok(distribute_by(pipeline, &steps, options))
 }
 
 /// As [`distribute`], with the number of parts of each dimension of some maps instead of a strategy. Maps of one part run as a
@@ -115,7 +137,7 @@ pub fn distribute(
 pub fn distribute_by(
     pipeline: &mut Pipeline,
     steps: &[(ElementPath, Vec<u32>)],
-    arguments: bool,
+    options: DivisionOptions,
 ) -> Distributed {
     let mut outcome = Distributed::default();
     for (path, parts) in steps.iter().cloned() {
@@ -130,10 +152,13 @@ pub fn distribute_by(
             Err(other) => outcome.whole.push((path, other.to_string())),
         }
     }
+    if options.boxes {
+        outcome.boxes = store_boxes(pipeline, options.arguments);
+    }
     // What a map writes is cut as the map leaves it; readers fetch what they need in another form.
     let cut = DistributeContainer::default();
     for written in [true, false] {
-        apply_all(pipeline, &cut, |program, found| cuts(program, found, written, arguments));
+        apply_all(pipeline, &cut, |program, found| cuts(program, found, written, options.arguments));
     }
     let redundant = RedundantRedistribution::default();
     // A container that has halos is written directly only where they are refreshed before each read.
@@ -144,6 +169,60 @@ pub fn distribute_by(
     // Products of matrices that were divided as maps are products on each rank, which a BLAS may compute.
     let _ = pipeline.apply(Step::from(LiftToLibrary::default()).everywhere(None));
     outcome
+}
+
+/// Gives maps that are not divided a transient for the box that they access of each container that could be cut but for these maps.
+/// Gives the number of boxes.
+fn store_boxes(pipeline: &mut Pipeline, arguments: bool) -> usize {
+    let program = pipeline.program();
+    let mut steps = Vec::new();
+    for (id, container) in program.containers() {
+        if (arguments || container.transient) && meets_parts(program, id) {
+            let maps = whole_maps_at(program, id).unwrap_or_default();
+            steps.extend(maps.into_iter().map(|path| (path, container.name.clone())));
+        }
+    }
+    let stored = |(path, name): &(ElementPath, String)| {
+        pipeline.apply(MapStorage::of(name).at(&path.to_string())).is_ok()
+    };
+    steps.iter().map(stored).filter(|is_stored| *is_stored).count()
+}
+
+/// Whether a copy leads from a whole container to one of the same shape that is cut, or back.
+fn meets_parts(program: &Sdfg, id: ContainerId) -> bool {
+    let shape = program.container(id).shape();
+    let is_part = |other: ContainerId| {
+        let container = program.container(other);
+        container.distribution.blocks().is_some() && container.shape() == shape
+    };
+    let mut copies =
+        program.states().flat_map(|(_, state)| state.edges()).filter_map(|(_, edge)| copied(edge));
+    copies.any(|(from, to)| from == id && is_part(to) || to == id && is_part(from))
+}
+
+/// The maps outside of scopes that access a container and are not over ranks; `None` if something else than maps and copies does.
+fn whole_maps_at(program: &Sdfg, id: ContainerId) -> Option<Vec<ElementPath>> {
+    let mut maps = Vec::new();
+    for (state, graph) in program.states() {
+        let tree = ScopeTree::of(graph);
+        let mut entries = BTreeSet::new();
+        for (edge, found) in graph.edges() {
+            let touches = found.memlet.accesses().any(|access| access.container == id);
+            if !touches || !is_leaf(graph, edge) || copied(found).is_some() {
+                continue;
+            }
+            let code = if graph.node(found.src).kind.is_code() { found.src } else { found.dst };
+            entries.insert(tree.enclosing(code).last()?);
+        }
+        for entry in entries {
+            if graph.node(entry).kind.is_map_over_ranks() {
+                return None;
+            }
+            let place = ElementPlace { calls: Vec::new(), target: Target::Node(state, entry) };
+            maps.push(place.path(program)?);
+        }
+    }
+    Some(maps)
 }
 
 /// The maps outside of scopes, each with its number of dimensions.

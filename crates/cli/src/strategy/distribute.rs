@@ -6,9 +6,11 @@ use clap::Args;
 use sdfg::ir::Sdfg;
 use sdfg::validate::{Validated, validate};
 use sdfg_library::ExpandLibrary;
-use sdfg_transforms::distribute::{Distributed, data_parallel, distribute, distribute_by, prepare};
+use sdfg_transforms::distribute::{
+    Distributed, DivisionOptions, Way, data_parallel, distribute, distribute_by, prepare,
+};
+use sdfg_transforms::strategy::StrategyFile;
 use sdfg_transforms::strategy::model::ModelOptions;
-use sdfg_transforms::strategy::{Options, StrategyFile};
 use sdfg_transforms::{Chain, Pipeline, Soundness, Step};
 
 use super::program::Program as Modelled;
@@ -104,7 +106,7 @@ impl DistributeCommand {
         let outcome = match self.processors {
             Some(ranks) if self.data_parallel => {
                 let steps = data_parallel(pipeline.program(), ranks);
-                distribute_by(&mut pipeline, &steps, !self.whole_arguments)
+                distribute_by(&mut pipeline, &steps, self.division())
             }
             Some(_) | None => self.by_strategy(&mut pipeline, terminal)?,
         };
@@ -134,7 +136,7 @@ impl DistributeCommand {
             machine: self.machine.as_deref(),
             most: self.processors.unwrap_or(MOST_RANKS),
             iterations: self.iterations(),
-            whole_arguments: self.whole_arguments,
+            division: self.division(),
             measure: self.measure,
         };
         let strong = simulation.table(&[], terminal)?;
@@ -150,38 +152,53 @@ impl DistributeCommand {
         Destination::new(self.output.as_deref()).write(text.as_bytes())
     }
 
+    fn division(&self) -> DivisionOptions {
+        DivisionOptions { arguments: !self.whole_arguments, ..DivisionOptions::default() }
+    }
+
     fn iterations(&self) -> BTreeMap<String, u64> {
         self.iterations.iter().map(|one| (one.label.clone(), one.n)).collect()
     }
 
-    /// Divides the program by the cheapest strategy, or by that of a file.
+    /// Divides the program by the strategy of a file, or by the cheapest one.
     fn by_strategy(&self, pipeline: &mut Pipeline, terminal: Terminal) -> Result<Distributed, Failure> {
-        let strategy = match &self.strategy {
-            Some(file) => read_strategy(file)?,
-            None => self.optimal(pipeline.program(), terminal)?,
-        };
-        if let Some(file) = &self.write_strategy {
-            let text = strategy.to_json().map_err(Failure::program)?;
-            Destination::new(Some(file)).write(text.as_bytes())?;
-        }
-        distribute(pipeline, &strategy, !self.whole_arguments).map_err(|error| {
+        let Some(file) = &self.strategy else { return self.cheapest(pipeline, terminal) };
+        distribute(pipeline, &read_strategy(file)?, self.division()).map_err(|error| {
             Failure::usage(error)
-                .at(self.strategy.as_deref().unwrap_or("--strategy"))
+                .at(file)
                 .help("a strategy fits the program that it was found for, as `--write-strategy` writes it")
         })
     }
 
-    /// The cheapest strategy for a program, with a proof that was checked.
-    fn optimal(&self, program: &Sdfg, terminal: Terminal) -> Result<StrategyFile, Failure> {
+    /// Divides the program by the strategy of the search, with a proof that was checked, or by one that costs less once it is carried out.
+    fn cheapest(&self, pipeline: &mut Pipeline, terminal: Terminal) -> Result<Distributed, Failure> {
         let options = ModelOptions {
             parts: part_counts(self.divisors),
             minimum_block: 1,
             iterations: self.iterations(),
         };
-        let prepared = valid(program)?;
+        let prepared = valid(pipeline.program())?;
         let machine = (self.machine.as_deref(), self.processors);
         let model = Modelled::of(&prepared, &self.symbols, machine, &options, terminal)?;
-        Ok(model.solve(&Options::default(), terminal)?.file)
+        let (searched, costs) = model.searched(terminal)?;
+        let chosen = searched
+            .carry_out(pipeline, self.division(), &|program| costs.seconds(program))
+            .map_err(Failure::program)?;
+        if let Some(file) = &self.write_strategy {
+            let text = searched.file_of(&chosen.strategy).to_json().map_err(Failure::program)?;
+            Destination::new(Some(file)).write(text.as_bytes())?;
+        }
+        if chosen.way == Way::DataParallel {
+            terminal.note(
+                "the first dimension of each map is divided: in the distributed program, this costs less than the optimum of the model",
+            );
+        }
+        if let Some((computation, communication)) = chosen.seconds {
+            terminal.note(&format!(
+                "predicted: {computation:.3e} s of computation, {communication:.3e} s of communication"
+            ));
+        }
+        Ok(chosen.outcome)
     }
 }
 

@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use sdfg::ir::Sdfg;
 use sdfg::symbolic::Symbol;
 use sdfg::validate::{Validated, validate};
+use sdfg_codegen::ranks::Traffic;
 use sdfg_library::{Pure, expand_library_nodes};
+use sdfg_transforms::distribute::Searched;
 use sdfg_transforms::strategy::Options;
 use sdfg_transforms::strategy::model::{Machine, Model, ModelError, ModelOptions};
 
@@ -18,6 +21,7 @@ use crate::terminal::Terminal;
 pub(super) struct Program {
     pub(super) model: Model,
     pub(super) values: BTreeMap<Symbol, i64>,
+    machine: Machine,
 }
 
 impl Program {
@@ -55,7 +59,14 @@ impl Program {
         for note in model.approximations() {
             terminal.note(&format!("the model is not exact: {note}"));
         }
-        Ok(Program { model, values })
+        Ok(Program { model, values, machine })
+    }
+
+    /// The cheapest strategy, and what tells the costs of programs that are divided.
+    pub(super) fn searched(self, terminal: Terminal) -> Result<(Searched, Costs), Failure> {
+        let Solved { solution, file, .. } = self.solve(&Options::default(), terminal)?;
+        let Program { model, values, machine } = self;
+        Ok((Searched { model, strategy: solution.strategy, file }, Costs { values, machine }))
     }
 
     /// The cheapest strategy, with what its file says of the program.
@@ -63,6 +74,20 @@ impl Program {
         let mut solved = solve(&self.model, options, terminal)?;
         self.model.describe(&self.values, &solved.solution.strategy, &mut solved.file);
         Ok(solved)
+    }
+}
+
+/// The costs of divided programs on a machine, for given sizes.
+pub(super) struct Costs {
+    pub(super) values: BTreeMap<Symbol, i64>,
+    machine: Machine,
+}
+
+impl Costs {
+    /// Seconds of communication in a run; `None` if only a run tells them.
+    pub(super) fn seconds(&self, program: &Sdfg) -> Option<f64> {
+        let traffic = Traffic::of(program, &self.values, self.machine.ranks).ok()?;
+        Some(traffic.seconds(self.machine.latency_seconds, self.machine.link_bytes_per_second))
     }
 }
 

@@ -8,9 +8,9 @@ use sdfg::validate::Validated;
 use sdfg_codegen::mpi::{Launcher, Mpi};
 use sdfg_codegen::ranks::Traffic;
 use sdfg_transforms::Pipeline;
-use sdfg_transforms::distribute::distribute;
+use sdfg_transforms::distribute::DivisionOptions;
+use sdfg_transforms::strategy::PartCounts;
 use sdfg_transforms::strategy::model::{ModelOptions, Predicted};
-use sdfg_transforms::strategy::{Options, PartCounts};
 
 use super::program::Program as Modelled;
 use super::table::lines;
@@ -51,7 +51,7 @@ pub(super) struct Simulation<'s> {
     pub(super) machine: Option<&'s str>,
     pub(super) most: u32,
     pub(super) iterations: BTreeMap<String, u64>,
-    pub(super) whole_arguments: bool,
+    pub(super) division: DivisionOptions,
     pub(super) measure: bool,
 }
 
@@ -100,18 +100,24 @@ impl Simulation<'_> {
         let iterations = self.iterations.clone();
         let options = ModelOptions { parts: PartCounts::DivideProcessors, minimum_block: 1, iterations };
         let model = Modelled::of(&self.prepared, symbols, (self.machine, Some(ranks)), &options, terminal)?;
-        let solved = model.solve(&Options::default(), terminal)?;
-        let predicted = model.model.predicted(&solved.solution.strategy);
+        let (searched, costs) = model.searched(terminal)?;
         let mut divided = Pipeline::on(self.prepared.sdfg().clone());
-        let _ = distribute(&mut divided, &solved.file, !self.whole_arguments).map_err(Failure::program)?;
-        let memory = bytes_of_largest_rank(divided.program(), &model.values, ranks);
-        let traffic = Traffic::of(divided.program(), &model.values, ranks).ok();
+        let chosen = searched
+            .carry_out(&mut divided, self.division, &|program| costs.seconds(program))
+            .map_err(Failure::program)?;
+        let mut predicted = searched.model.predicted(&chosen.strategy);
+        if let Some((computation, communication)) = chosen.seconds {
+            predicted.seconds = computation + communication;
+            predicted.communication_seconds = communication;
+        }
+        let memory = bytes_of_largest_rank(divided.program(), &costs.values, ranks);
+        let traffic = Traffic::of(divided.program(), &costs.values, ranks).ok();
         let received = traffic.map(|traffic| traffic.received().into_iter().max().unwrap_or(0));
         let measured = match self.measure && ranks <= 2 {
             true => Some(measured(divided.program(), ranks, symbols)?),
             false => None,
         };
-        Ok(Point { ranks, predicted, data_parallel: solved.file.data_parallel, received, memory, measured })
+        Ok(Point { ranks, predicted, data_parallel: searched.file.data_parallel, received, memory, measured })
     }
 }
 

@@ -70,6 +70,10 @@ pub struct CopyTraffic {
     pub has_replicas: bool,
     /// How often it runs.
     pub times: u64,
+    /// How often a rank receives something by it.
+    pub waits: u64,
+    /// The sum over all executions of the bytes that one rank receives at most.
+    pub most: u64,
     /// Bytes that each rank receives in all these executions.
     pub received: Vec<u64>,
 }
@@ -120,6 +124,13 @@ impl Traffic {
         self.sum(|_| true)
     }
 
+    /// Seconds in which ranks wait, with the formula of the cost model: for each execution of a copy that moves something the latency of
+    /// a message, and the time of the bytes that one rank receives at most.
+    pub fn seconds(&self, latency: f64, bytes_per_second: f64) -> f64 {
+        let of = |copy: &CopyTraffic| copy.waits as f64 * latency + copy.most as f64 / bytes_per_second;
+        self.copies.iter().map(of).sum()
+    }
+
     /// Bytes that each rank receives by copies that combine nothing.
     pub fn moved(&self) -> Vec<u64> {
         self.sum(|copy| !copy.combines)
@@ -146,6 +157,9 @@ impl Traffic {
             }
         };
         copy.times += 1;
+        let most = bytes.iter().copied().max().unwrap_or(0);
+        copy.most += most;
+        copy.waits += u64::from(most > 0);
         copy.received.iter_mut().zip(&bytes).for_each(|(sum, bytes)| *sum += bytes);
         known.insert(*site, (words.to_vec(), bytes));
         Ok(())
@@ -192,6 +206,8 @@ fn skeleton(program: &Sdfg, ranks: usize) -> Result<(Sdfg, Vec<CopyTraffic>), Lo
                 combines: copied.resolution.is_some(),
                 has_replicas,
                 times: 0,
+                waits: 0,
+                most: 0,
                 received: vec![0; ranks],
             });
         }

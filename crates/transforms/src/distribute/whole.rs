@@ -6,7 +6,9 @@ use sdfg::ir::Sdfg;
 use sdfg::symbolic::Symbol;
 use sdfg::validate::validate;
 
-use super::{DistributeError, Distributed, data_parallel, distribute, distribute_by, prepare};
+use super::{
+    DistributeError, Distributed, DivisionOptions, data_parallel, distribute, distribute_by, prepare,
+};
 use crate::engine::Pipeline;
 use crate::strategy::model::{Machine, Model, ModelOptions};
 use crate::strategy::{self, Limits, StrategyFile};
@@ -47,7 +49,7 @@ use crate::strategy::{self, Limits, StrategyFile};
 pub struct Distribute {
     choice: Choice,
     sizes: BTreeMap<Symbol, i64>,
-    arguments: bool,
+    options: DivisionOptions,
 }
 
 /// The strategy.
@@ -78,7 +80,7 @@ impl Distribute {
     }
 
     fn of(choice: Choice) -> Self {
-        Distribute { choice, sizes: BTreeMap::new(), arguments: true }
+        Distribute { choice, sizes: BTreeMap::new(), options: DivisionOptions::default() }
     }
 
     /// Gives symbols, and scalar arguments that nothing writes, the values for which a strategy is searched. The distributed
@@ -92,7 +94,7 @@ impl Distribute {
     /// Leaves arguments whole: each rank holds all of them, and transients alone are cut.
     #[must_use]
     pub fn with_whole_arguments(mut self) -> Self {
-        self.arguments = false;
+        self.options.arguments = false;
         self
     }
 
@@ -106,12 +108,12 @@ impl Distribute {
         match &self.choice {
             Choice::Optimal(machine) => {
                 let searched = Searched::of(pipeline.program(), &self.sizes, machine)?;
-                distribute(pipeline, &searched.file, self.arguments)
+                distribute(pipeline, &searched.file, self.options)
             }
-            Choice::Given(strategy) => distribute(pipeline, strategy, self.arguments),
+            Choice::Given(strategy) => distribute(pipeline, strategy, self.options),
             Choice::DataParallel(ranks) => {
                 let steps = data_parallel(pipeline.program(), *ranks);
-                Ok(distribute_by(pipeline, &steps, self.arguments))
+                Ok(distribute_by(pipeline, &steps, self.options))
             }
         }
     }

@@ -10,8 +10,16 @@ use sdfg::symbolic::{Expr, Symbol};
 use super::partition::fixed_symbols;
 use crate::loops::state_block;
 
+/// Copies may read more than the map does of what is defined: arguments, and what an earlier state writes as a whole.
+pub(super) fn cover(editor: &mut Editor<'_>, state: StateId, id: ContainerId) -> Cover {
+    match editor.sdfg().container(id).is_argument() || is_defined_before(editor, state, id) {
+        true => Cover::MoreIsDefined,
+        false => Cover::Exact,
+    }
+}
+
 /// Whether a state, or all iterations of counted loops around it, write all of a container before each execution of another state.
-pub(super) fn is_defined_before(editor: &mut Editor<'_>, state: StateId, id: ContainerId) -> bool {
+fn is_defined_before(editor: &mut Editor<'_>, state: StateId, id: ContainerId) -> bool {
     let sdfg = editor.sdfg();
     let container = sdfg.container(id);
     let whole = Subset::full(container.shape());

@@ -149,7 +149,7 @@ impl Transformation for DistributeContainer {
 }
 
 /// The containers at the ends of a copy.
-pub(super) fn copied(edge: &Edge) -> Option<(ContainerId, ContainerId)> {
+pub(crate) fn copied(edge: &Edge) -> Option<(ContainerId, ContainerId)> {
     match &edge.memlet.flow {
         Flow::Copy { from, to, .. } => Some((from.container, to.container)),
         Flow::Read(_) | Flow::Write { .. } | Flow::Order | Flow::Value | Flow::Bind(_) => None,

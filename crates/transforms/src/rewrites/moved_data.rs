@@ -210,3 +210,21 @@ pub(super) fn check_copies(site: &Site<'_>, entry: NodeId) -> Result<(), Refusal
     }
     Ok(())
 }
+
+/// The map uses no other container than those that enter and leave it, and transients of its own.
+pub(super) fn check_contents(site: &Site<'_>, entry: NodeId) -> Result<(), Refusal> {
+    let (state, tree, owners) = (site.state(), site.scopes(), site.owning_scopes());
+    for node in contents(&tree, entry) {
+        let found = state.node(node);
+        if let Some(id) = found.kind.container()
+            && !(owners.contains_key(&id) && site.sdfg.container(id).transient)
+        {
+            let name = &site.sdfg.container(id).name;
+            return Err(Refusal::container(name, "is used in the map, but does not pass its border"));
+        }
+        if found.kind.is_map_over_ranks() {
+            return Err(Refusal::structure(&found.label, "is distributed already"));
+        }
+    }
+    Ok(())
+}

@@ -13,11 +13,11 @@ use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::{Expr, Symbol};
 use serde::{Deserialize, Serialize};
 
-use super::defined_before::is_defined_before;
+use super::defined_before::cover;
 use super::distribute_container::without_halos;
 use super::fill::{Fill, neutral_of};
 use super::map_tiling::MapTiling;
-use super::moved_data::{Moved, check_copies, contents, outer_edges, outermost_on_host};
+use super::moved_data::{Moved, check_contents, check_copies, outer_edges, outermost_on_host};
 use super::partition::{Accessed, Domain, fixed_symbols};
 use super::{anchored, described, nested_maps};
 use crate::engine::{Evidence, Group, Match, Metadata, Parameter, Refusal, Site, Soundness, Transformation};
@@ -339,14 +339,6 @@ impl MpiTransform {
     }
 }
 
-/// Copies may read more than the map does of what is defined: arguments, and what an earlier state writes as a whole.
-fn cover(editor: &mut Editor<'_>, state: StateId, id: ContainerId) -> Cover {
-    match editor.sdfg().container(id).is_argument() || is_defined_before(editor, state, id) {
-        true => Cover::MoreIsDefined,
-        false => Cover::Exact,
-    }
-}
-
 /// A map that is divided over ranks.
 struct Distributed {
     state: StateId,
@@ -545,22 +537,4 @@ fn distribute(
             container.lifetime = Lifetime::State;
         }
     })
-}
-
-/// The map uses no other container than those that enter and leave it, and transients of its own.
-fn check_contents(site: &Site<'_>, entry: NodeId) -> Result<(), Refusal> {
-    let (state, tree, owners) = (site.state(), site.scopes(), site.owning_scopes());
-    for node in contents(&tree, entry) {
-        let found = state.node(node);
-        if let Some(id) = found.kind.container()
-            && !(owners.contains_key(&id) && site.sdfg.container(id).transient)
-        {
-            let name = &site.sdfg.container(id).name;
-            return Err(Refusal::container(name, "is used in the map, but does not pass its border"));
-        }
-        if found.kind.is_map_over_ranks() {
-            return Err(Refusal::structure(&found.label, "is distributed already"));
-        }
-    }
-    Ok(())
 }

@@ -150,24 +150,6 @@ struct Versioned {
 impl StrategyFile {
     /// A strategy that was found for a problem, and whose evidence was checked.
     pub fn new(problem: &dyn Operations, solution: &Solution, checked: &Checked) -> Self {
-        let strategy = &solution.strategy;
-        let mut communication = vec![0.0; problem.n_vertices()];
-        for (index, edge) in problem.edges().iter().enumerate() {
-            communication[edge.target] += edge_cost(problem, index, strategy);
-        }
-        let vertices = strategy.iter().zip(communication).enumerate();
-        let operation = |(vertex, (&chosen, communication)): (usize, (&usize, f64))| OperationStrategy {
-            name: problem.name(vertex).to_owned(),
-            op: problem.kind(vertex).to_owned(),
-            path: ElementPath::default(),
-            domain: problem.domain(vertex).to_vec(),
-            parameters: Vec::new(),
-            configuration: problem.configurations(vertex)[chosen].clone(),
-            compute: problem.vertex_cost(vertex, chosen),
-            communication,
-            reads: Vec::new(),
-            writes: Vec::new(),
-        };
         let price = |baseline: Option<Vec<usize>>| baseline.map(|strategy| cost(problem, &strategy));
         StrategyFile {
             version: VERSION,
@@ -177,7 +159,7 @@ impl StrategyFile {
             cost: solution.cost,
             serial: price(serial(problem)),
             data_parallel: price(data_parallel(problem)),
-            operations: vertices.map(operation).collect(),
+            operations: operations(problem, &solution.strategy),
             certificate: Proof {
                 checked: true,
                 bound: checked.bound,
@@ -187,6 +169,18 @@ impl StrategyFile {
                 dominated: solution.certificate.dominated.len() + solution.certificate.too_dear.len(),
             },
         }
+    }
+
+    /// The same problem with another strategy, which has a configuration for each operation; its cost and its gap to the proved bound are
+    /// larger. [`Model::describe`](super::model::Model::describe) adds what belongs to a program.
+    #[must_use]
+    pub fn with_strategy(&self, problem: &dyn Operations, strategy: &[usize]) -> Self {
+        let cost = cost(problem, strategy);
+        let mut file = StrategyFile { cost, operations: operations(problem, strategy), ..self.clone() };
+        if cost > 0.0 {
+            file.certificate.gap = (cost - file.certificate.bound).max(0.0) / cost;
+        }
+        file
     }
 
     /// Reads a strategy. Members that are not known are skipped.
@@ -225,6 +219,28 @@ impl StrategyFile {
     pub fn to_json(&self) -> Result<String, StrategyFileError> {
         Ok(serde_json::to_string(self)? + "\n")
     }
+}
+
+/// The configurations of a strategy with their costs.
+fn operations(problem: &dyn Operations, strategy: &[usize]) -> Vec<OperationStrategy> {
+    let mut communication = vec![0.0; problem.n_vertices()];
+    for (index, edge) in problem.edges().iter().enumerate() {
+        communication[edge.target] += edge_cost(problem, index, strategy);
+    }
+    let vertices = strategy.iter().zip(communication).enumerate();
+    let operation = |(vertex, (&chosen, communication)): (usize, (&usize, f64))| OperationStrategy {
+        name: problem.name(vertex).to_owned(),
+        op: problem.kind(vertex).to_owned(),
+        path: ElementPath::default(),
+        domain: problem.domain(vertex).to_vec(),
+        parameters: Vec::new(),
+        configuration: problem.configurations(vertex)[chosen].clone(),
+        compute: problem.vertex_cost(vertex, chosen),
+        communication,
+        reads: Vec::new(),
+        writes: Vec::new(),
+    };
+    vertices.map(operation).collect()
 }
 
 impl OperationStrategy {

@@ -8,6 +8,7 @@ mod local_stream;
 mod map_fission;
 mod map_fusion;
 mod map_reduce_fusion;
+mod map_storage;
 mod mpi_transform;
 mod reads;
 mod redistribution;

@@ -2,7 +2,7 @@
 
 use super::support::{applies, difference, page_is_true, parsed, refuses, refuses_rightly};
 use sdfg_transforms::Pipeline;
-use sdfg_transforms::distribute::{data_parallel, distribute, distribute_by, prepare};
+use sdfg_transforms::distribute::{DivisionOptions, data_parallel, distribute, distribute_by, prepare};
 use sdfg_transforms::rewrites::{DistributeContainer, RedundantRedistribution, StateFission};
 use sdfg_transforms::strategy::StrategyFile;
 
@@ -104,7 +104,7 @@ fn distributed(text: &str, parts: &[u32]) -> (Pipeline, usize) {
     let mut pipeline = Pipeline::on(parsed(text));
     prepare(&mut pipeline);
     let maps = ["s/m", "\"s.after0\"/n"].map(|path| (path.parse().expect("a path"), parts.to_vec()));
-    let outcome = distribute_by(&mut pipeline, &maps, true);
+    let outcome = distribute_by(&mut pipeline, &maps, DivisionOptions::default());
     assert!(outcome.whole.is_empty(), "{:?}", outcome.whole);
     (pipeline, outcome.left_out)
 }
@@ -182,7 +182,7 @@ fn halos_come_after_direct_accesses() {
     let mut pipeline = Pipeline::on(before.clone());
     prepare(&mut pipeline);
     let steps = data_parallel(pipeline.program(), 3);
-    assert_eq!(distribute_by(&mut pipeline, &steps, true).divided.len(), 3);
+    assert_eq!(distribute_by(&mut pipeline, &steps, DivisionOptions::default()).divided.len(), 3);
     let found = sdfg::text::print(pipeline.program());
     let wrong = difference(&before, pipeline.program());
     assert!(wrong.is_none(), "{wrong:?}\n{found}");
@@ -196,7 +196,7 @@ fn the_first_dimension_of_each_map_is_divided_without_a_strategy() {
     let steps = data_parallel(pipeline.program(), 3);
     let shown: Vec<String> = steps.iter().map(|(path, parts)| format!("{path} {parts:?}")).collect();
     assert_eq!(shown, ["jacobi/s/m [3]", "jacobi/\"s.after0\"/n [3]"]);
-    assert_eq!(distribute_by(&mut pipeline, &steps, true).divided.len(), 2);
+    assert_eq!(distribute_by(&mut pipeline, &steps, DivisionOptions::default()).divided.len(), 2);
 }
 
 #[test]
@@ -219,7 +219,8 @@ fn maps_alone_are_divided_by_a_strategy() {
     let strategy = StrategyFile::parse(&file).expect("a strategy");
     let mut pipeline = Pipeline::on(parsed(JACOBI));
     prepare(&mut pipeline);
-    let outcome = distribute(&mut pipeline, &strategy, true).unwrap_or_else(|error| panic!("{error}"));
+    let outcome = distribute(&mut pipeline, &strategy, DivisionOptions::default())
+        .unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(outcome.divided.iter().map(ToString::to_string).collect::<Vec<_>>(), ["jacobi/s/m"]);
     assert_eq!(outcome.whole.len(), 1, "{:?}", outcome.whole);
 }
@@ -376,7 +377,7 @@ fn in_place(text: &str, parts: [u32; 2]) -> String {
         ("s/m".parse().expect("a path"), parts.to_vec()),
         ("u/n".parse().expect("a path"), [&parts[..], &[1]].concat()),
     ];
-    let outcome = distribute_by(&mut pipeline, &maps, true);
+    let outcome = distribute_by(&mut pipeline, &maps, DivisionOptions::default());
     assert!(outcome.whole.is_empty(), "{:?}", outcome.whole);
     sdfg::text::print(pipeline.program())
 }
@@ -463,7 +464,7 @@ fn transients_that_a_loop_sets_are_divided() {
         let text = rows_in_a_loop(rows, written);
         let mut pipeline = Pipeline::on(parsed(&text));
         let maps = [("s/m".parse().expect("a path"), vec![2, 2])];
-        let outcome = distribute_by(&mut pipeline, &maps, true);
+        let outcome = distribute_by(&mut pipeline, &maps, DivisionOptions::default());
         if outcome.whole.is_empty() {
             let wrong = difference(&parsed(&text), pipeline.program());
             assert!(wrong.is_none(), "{wrong:?}\n{}", sdfg::text::print(pipeline.program()));
@@ -530,7 +531,7 @@ fn transients_that_an_earlier_state_sets_are_divided() {
         let mut pipeline = Pipeline::on(parsed(text));
         prepare(&mut pipeline);
         let maps = ["clear/c", "s/m"].map(|path| (path.parse().expect("a path"), parts.to_vec()));
-        let outcome = distribute_by(&mut pipeline, &maps, true);
+        let outcome = distribute_by(&mut pipeline, &maps, DivisionOptions::default());
         assert!(outcome.whole.is_empty(), "{:?}", outcome.whole);
         let found = sdfg::text::print(pipeline.program());
         let wrong = difference(&parsed(text), pipeline.program());
