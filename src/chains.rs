@@ -26,6 +26,9 @@ pub enum RecordedError {
     /// The file.
     #[error(transparent)]
     Chain(#[from] ChainError),
+    /// The text of the program.
+    #[error("the text of the program is wrong: {0:?}")]
+    Text(Vec<sdfg::text::ParseError>),
     /// The program.
     #[error(transparent)]
     Program(#[from] sdfg::validate::Rejected),
@@ -52,5 +55,27 @@ pub fn matrix_products() -> Result<[Recorded; 2], RecordedError> {
     Ok([
         Recorded { name: "matmul", program: program.sdfg().clone(), chain: Chain::from_json(any)? },
         Recorded { name: "matmul-512", program: fixed, chain: Chain::from_json(even)? },
+    ])
+}
+
+/// The matrix product of the paper for matrices with 2048 rows and columns, in `f64` and in `f32`: panels of `B` fit into
+/// second-level caches, rows of `A` into first-level caches, and tiles of `C` into registers of 64 bytes.
+///
+/// # Errors
+/// Never, unless a file is wrong.
+pub fn large_matrix_products() -> Result<[Recorded; 2], RecordedError> {
+    let of = |name, element, chain| -> Result<Recorded, RecordedError> {
+        let text = include_str!("../programs/matmul.sdft").replace("f64", element);
+        let mut program = sdfg::text::parse("matmul.sdft", &text).map_err(RecordedError::Text)?;
+        let values: BTreeMap<Symbol, Expr> =
+            ["M", "N", "K"].map(|symbol| (Symbol::of(symbol), Expr::int(2048))).into_iter().collect();
+        let mut editor = Editor::new(&mut program);
+        editor.substitute(&values)?;
+        editor.commit()?;
+        Ok(Recorded { name, program, chain: Chain::from_json(chain)? })
+    };
+    Ok([
+        of("matmul-2048", "f64", include_str!("../examples/chains/matmul-2048.chain.json"))?,
+        of("matmul-2048-f32", "f32", include_str!("../examples/chains/matmul-2048-f32.chain.json"))?,
     ])
 }

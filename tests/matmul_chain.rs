@@ -6,7 +6,7 @@ use sdfg::tensor::Tensor;
 use sdfg::validate::{Validated, validate};
 use sdfg_codegen::llvm::{CompileOptions, OptLevel};
 use sdfg_codegen::load::Library;
-use sdfg_programs::chains::{Recorded, matrix_products};
+use sdfg_programs::chains::{Recorded, large_matrix_products, matrix_products};
 use sdfg_programs::trusted;
 use sdfg_transforms::{Pipeline, Registry};
 
@@ -126,4 +126,37 @@ fn the_last_program_has_a_tile_of_the_result_in_registers() {
         assert!(text.contains(part), "{part}\n{text}");
     }
     assert!(!text.contains("min(") && !text.contains("pairs.local0.neutral0"), "{text}");
+}
+
+/// Elements of some rows, of which each is in another tile, panel or part of the columns.
+#[test]
+fn large_products_are_right() {
+    const N: usize = 2048;
+    const ROWS: [usize; 5] = [0, 7, 8, 1021, N - 1];
+    const COLUMNS: [usize; 9] = [0, 23, 24, 479, 480, 1919, 1920, 1999, N - 1];
+    let [double, single] = large_matrix_products().expect("chains");
+    let (a, b) = (matrix(N, N, 0), matrix(N, N, 5));
+    for recorded in [double, single] {
+        let pipeline = recorded.chain.replay(recorded.program, &Registry::standard()).expect("a chain");
+        let program = pipeline.finish().unwrap_or_else(|error| panic!("{error}"));
+        let object = sdfg_codegen::compile(&program, &CompileOptions::default()).expect("code");
+        let library = Library::load(&object).expect("a library");
+        let is_single = recorded.name.ends_with("f32");
+        let c: Vec<f64> = if is_single {
+            let [a, b] = [&a, &b].map(|of| of.iter().map(|number| *number as f32).collect::<Vec<_>>());
+            let mut c = vec![0.0_f32; N * N];
+            let call = library.call().array("A", &a, &[N; 2]).array("B", &b, &[N; 2]);
+            trusted::call(call.array_mut("C", &mut c, &[N; 2])).unwrap_or_else(|error| panic!("{error}"));
+            c.into_iter().map(f64::from).collect()
+        } else {
+            let mut c = vec![0.0; N * N];
+            let call = library.call().array("A", &a, &[N; 2]).array("B", &b, &[N; 2]);
+            trusted::call(call.array_mut("C", &mut c, &[N; 2])).unwrap_or_else(|error| panic!("{error}"));
+            c
+        };
+        for (i, j) in ROWS.into_iter().flat_map(|i| COLUMNS.map(|j| (i, j))) {
+            let expected: f64 = (0..N).map(|k| a[i * N + k] * b[k * N + j]).sum();
+            assert!(c[i * N + j] == expected, "{}: element {i}, {j}", recorded.name);
+        }
+    }
 }

@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is a command for people at a terminal")]
 
 mod checks;
+mod cpu;
 mod dace;
 mod faults;
 mod fuzz;
@@ -36,6 +37,9 @@ Commands:
                     --target c compares the C source of the programs with LLVM's code
   bench calls       Measure the cost of a prepared call of a small program
   bench chain       Measure the paper's matrix product after each transformation of its chain
+  bench cpu [--rounds N] [--shapes N] [--seed S] [--threads N..] [--cpu-time]
+                    Compare matrix products, by a chain of transformations and as library node, with OpenBLAS and MKL, which it
+                    installs below target/ from PyPI
   bench dace        Compare builds and runs of DaCe's graphs of NPBench's kernels with DaCe 1.0.2 and NumPy; KERNEL... selects
                     some, --no-build or --no-run one half ($SDFG_CORPUS as for corpus; installs DaCe below target/)
   bench dace --transformations [--no-count] [--no-time] [--table FILE] [NAME..]
@@ -136,12 +140,13 @@ fn run(arguments: &[&str]) -> Result<()> {
             ["interpret"] => jobs::example("sdfg", "bench_interpret", &[]),
             ["strategy"] => jobs::example("sdfg-transforms", "bench_strategy", &[]),
             ["transforms"] => jobs::example("sdfg-transforms", "bench_transforms", &[]),
+            ["cpu", options @ ..] => cpu::bench(options),
             ["dace", options @ ..] => dace::bench(options),
             ["baseline", names @ ..] => jobs::baseline(names),
             ["mpi", options @ ..] => jobs::mpi(options),
             [other, ..] => {
                 bail!(
-                    "no benchmark `{other}`: there are `compile`, `baseline`, `calls`, `chain`, `dace`, `edit`, `interpret`, `mpi`, `strategy` and `transforms`"
+                    "no benchmark `{other}`: there are `compile`, `baseline`, `calls`, `chain`, `cpu`, `dace`, `edit`, `interpret`, `mpi`, `strategy` and `transforms`"
                 )
             }
         },

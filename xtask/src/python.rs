@@ -67,7 +67,7 @@ fn install(folder: &Path) -> Result<()> {
 }
 
 /// The Python of a virtual environment.
-fn virtual_environment(folder: &Path) -> Result<PathBuf> {
+pub(crate) fn virtual_environment(folder: &Path) -> Result<PathBuf> {
     let python = folder.join("bin/python");
     if !python.is_file() {
         println!("==> the virtual environment {}", folder.display());
