@@ -10,6 +10,8 @@ use sdfg_codegen::ranks::{LocaliseError, localise};
 use sdfg_transforms::{Pipeline, Soundness};
 
 use crate::applications::{Applications, refused_for_a_reason};
+use crate::corpus::{Divided, Outcome, run_divided};
+use crate::distributed::Division;
 use crate::random::{Rng, expanded};
 use crate::rewritten::Case;
 use crate::trusted;
@@ -87,6 +89,19 @@ impl Ranks<'_> {
 }
 
 impl Case {
+    /// Distributes the program over ranks, each of which compiles and runs the program of a rank and compares the whole results.
+    pub fn divided_on_ranks(&self, ranks: &Ranks<'_>, division: Division) -> (Outcome, Divided) {
+        let mut divided = Divided::default();
+        let outcome = match run_divided(&self.program, &self.arguments, ranks, division, &mut divided) {
+            Ok(found) => match self.equals(&found, Soundness::ChangesRounding) {
+                Ok(()) => Outcome::Passed,
+                Err(what) => Outcome::Failed(what),
+            },
+            Err(outcome) => outcome,
+        };
+        (outcome, divided)
+    }
+
     /// Distributes the program over ranks by a random strategy that is the same on every rank. Each rank compiles and runs the
     /// program of a rank, and compares the whole results.
     ///

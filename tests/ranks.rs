@@ -55,6 +55,28 @@ fn random_programs_run_on_ranks() {
     }
 }
 
+/// The lists of `docs/ranks.md` on fewer ranks: `cargo xtask ranks --on programs` and `--on polybench` run all.
+#[test]
+fn programs_of_the_lists_run_on_ranks() {
+    let Some(example) = example("ranks") else { return };
+    let programs = ["--on", "programs", "jacobi2d", "spmv", "query"];
+    let kernels = ["--on", "small-polybench", "fdtd_2d", "trisolv"];
+    let cases: [(&str, &[&str], &str); 2] = [
+        ("2", &programs, "passed 2, passed with nothing divided 0, refused 1, failed 0"),
+        ("3", &kernels, "passed 2, passed with nothing divided 0, refused 0, failed 0"),
+    ];
+    for (ranks, names, totals) in cases {
+        let output = Command::new(&example)
+            .args(["--ranks", ranks])
+            .args(names)
+            .output()
+            .unwrap_or_else(|error| panic!("{}: {error}", example.display()));
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+        assert!(text.contains(totals), "{text}");
+    }
+}
+
 #[test]
 fn graphs_of_the_corpus_run_on_ranks() {
     let Some(example) = example("ranks") else { return };

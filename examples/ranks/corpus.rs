@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use sdfg_programs::corpus::{Outcome, check_on_ranks, folder, graphs};
+use sdfg_programs::corpus::{Divided, Outcome, check_on_ranks, folder, graphs};
 use sdfg_programs::ranks::Ranks;
 
 use crate::options::Options;
 
 /// Runs the graphs whose paths have one of the names, all without names, and tells whether none failed.
-pub(crate) fn run(options: &Options, names: &[String], ranks: &Ranks<'_>) -> bool {
+pub(crate) fn run(options: &Options, ranks: &Ranks<'_>) -> bool {
+    let names = &options.names;
     let tell = |line: String| {
         if ranks.rank == 0 {
             println!("{line}");
@@ -24,27 +25,43 @@ pub(crate) fn run(options: &Options, names: &[String], ranks: &Ranks<'_>) -> boo
         names.is_empty() || names.iter().any(|name| path.contains(name.as_str()))
     };
     let Some(division) = options.division() else { return false };
-    let [mut passed, mut whole, mut refused, mut failed] = [0; 4];
+    let mut totals = Totals::default();
     for graph in all.iter().filter(|graph| is_wanted(graph)) {
         let (outcome, divided) = check_on_ranks(graph, ranks, division);
-        match &outcome {
-            Outcome::Passed if divided.maps == 0 => whole += 1,
-            Outcome::Passed => passed += 1,
-            Outcome::Refused { .. } => refused += 1,
-            Outcome::Failed(_) => failed += 1,
-        }
         let name = graph.strip_prefix(&folder).unwrap_or(graph);
-        tell(format!(
-            "{}: {outcome}; {} maps divided, {} as a whole, {} moves",
-            name.display(),
-            divided.maps,
-            divided.whole,
-            divided.moves
-        ));
+        tell(totals.line(&name.display().to_string(), &outcome, divided));
     }
-    tell(format!(
-        "on {} ranks: passed {passed}, passed with nothing divided {whole}, refused {refused}, failed {failed}",
-        ranks.count
-    ));
-    failed == 0
+    tell(format!("on {} ranks: {totals}", ranks.count));
+    totals.failed == 0
+}
+
+/// Numbers of programs.
+#[derive(Debug, Default)]
+pub(crate) struct Totals {
+    passed: usize,
+    /// Those of which nothing was divided.
+    whole: usize,
+    refused: usize,
+    pub(crate) failed: usize,
+}
+
+impl Totals {
+    /// Counts a program, and tells what became of it.
+    pub(crate) fn line(&mut self, name: &str, outcome: &Outcome, divided: Divided) -> String {
+        match outcome {
+            Outcome::Passed if divided.maps == 0 => self.whole += 1,
+            Outcome::Passed => self.passed += 1,
+            Outcome::Refused { .. } => self.refused += 1,
+            Outcome::Failed(_) => self.failed += 1,
+        }
+        let Divided { maps, whole, moves } = divided;
+        format!("{name}: {outcome}; {maps} maps divided, {whole} as a whole, {moves} moves")
+    }
+}
+
+impl std::fmt::Display for Totals {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Totals { passed, whole, refused, failed } = self;
+        write!(f, "passed {passed}, passed with nothing divided {whole}, refused {refused}, failed {failed}")
+    }
 }

@@ -6,11 +6,15 @@
 //! `--corpus` runs DaCe's graphs of `SDFG_CORPUS` instead, or those whose path has one of the names that follow, by
 //! `--strategy optimal`, `data-parallel` or `random`, and compares with their expected outputs.
 //!
+//! `--on programs`, `--on polybench` or `--on small-polybench` runs the example programs, or PolyBench's kernels at the size MINI or at
+//! tiny sizes in the same way; names after it select some.
+//!
 //! Every rank compiles the program of a rank and runs it. Without a launcher, the command starts itself on so many ranks. The first
 //! rank prints a line for each failure, and the totals.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is a command")]
 
 mod corpus;
+mod lists;
 mod options;
 mod random;
 
@@ -20,12 +24,12 @@ use sdfg_codegen::cache::Cache;
 use sdfg_codegen::mpi::{Context, Launcher, Mpi, MpiError, ranks_of_environment};
 use sdfg_programs::ranks::Ranks;
 
-use options::Options;
+use options::{Options, Source};
 
 fn main() -> ExitCode {
     let Some(options) = Options::parse(std::env::args().skip(1)) else {
         eprintln!(
-            "usage: ranks [--ranks N] [--seed S] [--programs N | --corpus [--strategy optimal|data-parallel|random] [NAME ..]]"
+            "usage: ranks [--ranks N] [--seed S] [--programs N | (--corpus | --on programs|polybench|small-polybench) [--strategy optimal|data-parallel|random] [NAME ..]]"
         );
         return ExitCode::from(2);
     };
@@ -57,8 +61,9 @@ fn run(options: &Options) -> Result<bool, MpiError> {
     let library = Mpi::find()?.library(Cache::of_user().as_ref())?;
     let context = Context::of_world(&library)?;
     let ranks = Ranks { hooks: context.hooks(), rank: context.rank(), count: context.ranks() };
-    Ok(match &options.corpus {
-        None => random::run(options, &ranks),
-        Some(names) => corpus::run(options, names, &ranks),
+    Ok(match &options.source {
+        Source::Random => random::run(options, &ranks),
+        Source::Corpus => corpus::run(options, &ranks),
+        Source::List(list) => lists::run(*list, options, &ranks),
     })
 }

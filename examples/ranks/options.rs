@@ -1,6 +1,7 @@
 //! The command line.
 
 use sdfg_programs::distributed::Division;
+use sdfg_programs::subjects::Subjects;
 
 /// What is run.
 #[derive(Debug)]
@@ -11,17 +12,36 @@ pub(crate) struct Options {
     pub(crate) programs: u64,
     /// The first random program, or that of random strategies.
     pub(crate) seed: u64,
-    /// Graphs of the corpus, by parts of their paths.
-    pub(crate) corpus: Option<Vec<String>>,
-    /// The strategy of graphs of the corpus.
+    /// Programs that are run.
+    pub(crate) source: Source,
+    /// Names of programs of a list, or parts of the paths of graphs; none selects all.
+    pub(crate) names: Vec<String>,
+    /// The strategy of programs that are not random.
     strategy: String,
+}
+
+/// Programs that are run.
+#[derive(Debug)]
+pub(crate) enum Source {
+    /// Random ones.
+    Random,
+    /// Graphs of the corpus.
+    Corpus,
+    /// Programs of a list.
+    List(Subjects),
 }
 
 impl Options {
     /// Reads the arguments; `None` if they make no sense.
     pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Self> {
-        let mut options =
-            Options { ranks: 4, programs: 50, seed: 1, corpus: None, strategy: "optimal".to_owned() };
+        let mut options = Options {
+            ranks: 4,
+            programs: 50,
+            seed: 1,
+            source: Source::Random,
+            names: Vec::new(),
+            strategy: "optimal".to_owned(),
+        };
         while let Some(argument) = arguments.next() {
             let mut number = || arguments.next()?.parse::<u64>().ok();
             match argument.as_str() {
@@ -29,8 +49,18 @@ impl Options {
                 "--programs" => options.programs = number()?,
                 "--seed" => options.seed = number()?,
                 "--strategy" => options.strategy = arguments.next()?,
-                "--corpus" => options.corpus = Some(Vec::new()),
-                name if !name.starts_with("--") => options.corpus.as_mut()?.push(name.to_owned()),
+                "--corpus" => options.source = Source::Corpus,
+                "--on" => {
+                    options.source = match arguments.next()?.as_str() {
+                        "programs" => Source::List(Subjects::Programs),
+                        "polybench" => Source::List(Subjects::Polybench),
+                        "small-polybench" => Source::List(Subjects::SmallPolybench),
+                        _ => return None,
+                    }
+                }
+                name if !name.starts_with("--") && !matches!(options.source, Source::Random) => {
+                    options.names.push(name.to_owned());
+                }
                 _ => return None,
             }
         }

@@ -18,6 +18,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub(crate) use compare::first_difference;
+pub(crate) use ranks::run_divided;
 pub use ranks::{Divided, check_on_ranks};
 pub use rewrite::{Rewrite, Rewritten, Size, check_rewritten};
 pub use run::{Engine, check};

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use sdfg::interpret::Arguments;
+use sdfg::ir::Sdfg;
 use sdfg::tensor::Tensor;
 use sdfg_codegen::llvm::OptLevel;
 
@@ -37,10 +39,21 @@ fn attempt(
     division: Division,
     divided: &mut Divided,
 ) -> Result<(), Outcome> {
-    let refused = |code: &str, reason: String| Outcome::Refused { code: code.to_owned(), reason };
     let loaded = Loaded::read(graph)?;
-    let mut pipeline = simplified(loaded.program.sdfg());
-    let arguments = loaded.arguments();
+    let found = run_divided(loaded.program.sdfg(), loaded.arguments(), ranks, division, divided)?;
+    loaded.compare(&found)
+}
+
+/// Distributes a program over the ranks that run this process, and runs it. Every rank calls this with the same program and division.
+pub(crate) fn run_divided(
+    program: &Sdfg,
+    arguments: &Arguments,
+    ranks: &Ranks<'_>,
+    division: Division,
+    divided: &mut Divided,
+) -> Result<Arguments, Outcome> {
+    let refused = |code: &str, reason: String| Outcome::Refused { code: code.to_owned(), reason };
+    let mut pipeline = simplified(program);
     let number =
         |tensor: &Tensor| tensor.shape().is_empty().then(|| tensor.values().next()?.to_i64()).flatten();
     let scalars = arguments.tensors().filter_map(|(name, tensor)| Some((name, number(tensor)?)));
@@ -48,11 +61,11 @@ fn attempt(
     let outcome = division.carry_out(&mut pipeline, ranks.count as u32, sizes);
     let outcome = outcome.map_err(|error| refused("strategy", error.to_string()))?;
     (divided.maps, divided.whole) = (outcome.divided.len(), outcome.whole.len());
-    let run = ranks.run(pipeline.program(), loaded.arguments(), OptLevel::O2);
+    let run = ranks.run(pipeline.program(), arguments, OptLevel::O2);
     let run = run.map_err(|error| match error {
         NotRun::Refused(reason) => refused("ranks", reason),
         NotRun::Failed(what) => failed(format!("{what}; {}", pipeline.chain().lines().join("; "))),
     })?;
     divided.moves = run.moves;
-    loaded.compare(&run.found)
+    Ok(run.found)
 }

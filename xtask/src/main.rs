@@ -67,9 +67,12 @@ Commands:
                     transformation or of one, simplified, or by chains; compare with the program before in the interpreter
                     and as native code (--interpret: not native), and print the applications and refusals of each.
                     --applications goes on with random programs until each transformation was applied N times
-  ranks [--ranks N] [--seed S] [--programs N | --corpus [--strategy optimal|data-parallel|random] [NAME..]]
+  ranks [--ranks N] [--seed S]
+        [--programs N | (--corpus | --on programs|polybench|small-polybench)
+         [--strategy optimal|data-parallel|random] [NAME..]]
                     Distribute random programs by random strategies over ranks of MPI (default 4), and compare the results
-                    with the interpreter; --corpus distributes DaCe's graphs in $SDFG_CORPUS, and compares with their outputs
+                    with the interpreter; --on distributes the example programs or PolyBench's kernels (MINI or tiny); --corpus distributes
+                    DaCe's graphs in $SDFG_CORPUS, and compares with their outputs
   corpus [--dir D] [--target llvm|c|cuda|opencl|dace] [--table FILE] [NAME..]
                     Run DaCe's graphs in a folder in the interpreter and as native code and compare their outputs (default
                     folder $SDFG_CORPUS or ../shared/corpus); --table writes docs/dace-coverage.md;
