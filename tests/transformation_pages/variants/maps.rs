@@ -236,7 +236,7 @@ fn maps_become_kernels() {
                 &[("array A: f64[N]", "constant array A: f64[3] = [1.0, 2.0, 3.0]"), ("A[i]", "A[i % 3]")],
                 Refused("`A` is a stream or constant"),
             ),
-            (&[("B[i]", "B[i] wcr(sum)")], Refused("`B` is written with a conflict resolution")),
+            (&[("B[i]", "B[i] wcr(sum)")], Taken(&["B_device0[i] wcr(sum)", "begin0\" -> m\n"], &[])),
             (
                 &[("{ y = 2.0 * x }", "external y = f(x) from library \"f\"")],
                 Refused("`t` cannot run in a kernel"),

@@ -129,15 +129,8 @@ impl Target {
     /// Implementation of the combination with elements that other threads also combine into: an atomic step
     /// for each lane or separately combined part, or a lock if there is no such step.
     pub(crate) fn realisation(&self, resolution: &ConflictResolution, element: ElementType) -> Realisation {
-        use ConflictResolution::{Custom, MaxLocation, MinLocation, Sum};
-        let lane = element.lane();
-        let takes_all = element.lanes() > 1 && matches!(resolution, MinLocation | MaxLocation | Custom(_));
-        let takes_parts = lane.is_complex() && !matches!(resolution, Sum);
-        if takes_all || takes_parts || lane.component().size() as u64 > self.atomic_bytes {
-            Realisation::Locked
-        } else {
-            Realisation::Atomic
-        }
+        let is_small = element.lane().component().size() as u64 <= self.atomic_bytes;
+        if is_small && resolution.is_by_parts(element) { Realisation::Atomic } else { Realisation::Locked }
     }
 
     /// Largest accumulator in bytes with all of its private copies: they stay in half of a first-level cache.

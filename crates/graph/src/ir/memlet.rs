@@ -4,6 +4,7 @@
 //! is unambiguous. The innermost edge of a memlet path is authoritative. Propagation derives the outer edges
 //! from it, unless a user declared an over-approximation.
 
+use sdfg_language::dtype::ElementType;
 use sdfg_language::subset::Subset;
 use sdfg_language::symbolic::Expr;
 use sdfg_language::syntax::Lambda;
@@ -128,6 +129,17 @@ pub enum ConflictResolution {
     Replace,
     /// Any pure function of the old and the new value, in this order.
     Custom(Lambda),
+}
+
+impl ConflictResolution {
+    /// Whether each lane of an element, or each part of a complex number, is combined on its own, so that one atomic step for each
+    /// suffices.
+    pub fn is_by_parts(&self, element: ElementType) -> bool {
+        use ConflictResolution::{Custom, MaxLocation, MinLocation, Sum};
+        let takes_all = element.lanes() > 1 && matches!(self, MinLocation | MaxLocation | Custom(_));
+        let takes_parts = element.lane().is_complex() && !matches!(self, Sum);
+        !takes_all && !takes_parts
+    }
 }
 
 impl ConflictResolution {

@@ -3,9 +3,13 @@
 use std::collections::BTreeSet;
 
 use sdfg::edit::{Cover, EditError, Editor};
-use sdfg::ir::{ContainerId, Map, NodeId, NodeKind, Schedule, ScheduleKind, Storage, TaskletBody};
+use sdfg::ir::{
+    ConflictResolution, ContainerId, Edge, Flow, Map, Memlet, Node, NodeId, NodeKind, Schedule, ScheduleKind,
+    StateId, Storage, TaskletBody,
+};
 use serde::{Deserialize, Serialize};
 
+use super::defined_before::is_defined_before;
 use super::moved_data::{Moved, check_copies, contents, outer_edges, outermost_on_host};
 use super::{anchored, described, nested_maps};
 use crate::engine::{Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
@@ -16,7 +20,7 @@ use crate::retarget;
 ///
 /// The map gets the schedule `gpu_grid`, and maps in it run in sequence in each thread. The data that the map
 /// reads is copied to transients with the storage `gpu_global` before it, and the data that it writes is
-/// copied back after it. Transients of an iteration lie where it runs. `--retarget cpu` is the reverse.
+/// copied back after it. Elements that the map combines with are copied in both directions. Transients of an iteration lie where it runs. `--retarget cpu` is the reverse.
 ///
 /// # When it applies
 ///
@@ -29,8 +33,8 @@ use crate::retarget;
 ///
 /// - The map is in a scope or a nested SDFG, has a schedule of a device or `simd`, or gets symbols from data.
 /// - The map uses a stream or constant, or calls a foreign function.
-/// - A write has a conflict resolution, since it combines with elements of the host. `AccumulateTransient`
-///   helps for inner maps.
+/// - A write has a conflict resolution that no atomic step combines: of parts of an element together.
+/// - A write has a conflict resolution, and a node that does not follow the map uses the container in the state.
 /// - Two edges of the map write the same elements, or an iteration reads an element after it wrote it.
 /// - A node that the map waits for, or that waits for the map, touches its data at another access node.
 /// - A part that is copied has no exact form.
@@ -91,7 +95,8 @@ use crate::retarget;
 /// Every iteration reads and writes the same values as before: it reads the values that the host had before
 /// the map, and no two iterations of a map exchange data. The refusals keep each copy in the place of the
 /// accesses that it stands for. Views and references count for the data that they name. The copies write exactly the elements that the map
-/// wrote.
+/// wrote. Where the map combines, they also write old values to elements that the map left as they were, which nothing else
+/// uses meanwhile.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct GpuTransform {}
@@ -121,6 +126,7 @@ impl Transformation for GpuTransform {
         outermost_on_host(site)?;
         nested_maps::no_declared_memlets(site, &[entry])?;
         check_contents(site, entry)?;
+        let moved = Moved::of(site, entry);
         for edge in outer_edges(state, entry) {
             let memlet = &state.edge(edge).memlet;
             for access in memlet.accesses() {
@@ -128,14 +134,17 @@ impl Transformation for GpuTransform {
                 if access.is_queue() || container.constant.is_some() {
                     return Err(Refusal::container(&container.name, "is a stream or constant"));
                 }
-                if memlet.resolution().is_some() {
-                    let reason =
-                        "is written with a conflict resolution, which combines with elements of the host";
+                let is_by_steps = |resolution: &ConflictResolution| resolution.is_by_parts(container.element);
+                if !memlet.resolution().is_none_or(is_by_steps) {
+                    let reason = "is written with a conflict resolution that no atomic step combines";
                     return Err(Refusal::container(&container.name, reason));
+                }
+                if memlet.resolution().is_some() && container.storage != Storage::GpuGlobal {
+                    moved.check_old_elements(edge)?;
                 }
             }
         }
-        Moved::of(site, entry).check(&|_, _| false)?;
+        moved.check(&|_, _| false)?;
         check_copies(site, entry)?;
         Ok(Evidence::of_structure())
     }
@@ -152,10 +161,15 @@ impl Transformation for GpuTransform {
             if container.storage == Storage::GpuGlobal {
                 continue;
             }
-            let (name, is_defined) = (container.name.clone(), container.is_argument());
+            let (name, is_argument) = (container.name.clone(), container.is_argument());
+            let combines = editor.state(state)?.edge(edge).memlet.resolution().is_some();
+            let is_defined = is_argument || combines && is_defined_before(editor, state, access.container);
             let name = editor.derived_container_name(&name, "device");
             let cover = if is_defined { Cover::MoreIsDefined } else { Cover::Exact };
-            editor.add_local_copy(state, edge, &name, Storage::GpuGlobal, cover)?;
+            let (local, node) = editor.add_local_copy(state, edge, &name, Storage::GpuGlobal, cover)?;
+            if combines {
+                copy_old_elements(editor, state, entry, (local, node))?;
+            }
         }
         let kernel = Schedule::from(ScheduleKind::GpuGrid);
         editor.replace_node(state, entry, NodeKind::MapEntry(Map { schedule: kernel, ..map }))?;
@@ -177,6 +191,36 @@ impl Transformation for GpuTransform {
         }
         Ok(())
     }
+}
+
+/// Copies the elements that a kernel combines with to the device before it. All of them are copied back behind the kernel, which
+/// changes no others.
+fn copy_old_elements(
+    editor: &mut Editor<'_>,
+    state: StateId,
+    entry: NodeId,
+    (local, node): (ContainerId, NodeId),
+) -> Result<(), EditError> {
+    let back = editor.state(state)?.out_edges(node).into_iter().next().ok_or(EditError::NoNode(node))?;
+    let edge = editor.state(state)?.edge(back).clone();
+    let Flow::Copy { from, to, .. } = edge.memlet.flow else { return Err(EditError::NoNode(node)) };
+    editor.set_memlet(state, back, Memlet::copy(from.clone(), to.clone()))?;
+    let label = editor.state(state)?.node(node).label.clone();
+    let mut access = |container, role| {
+        let label = editor.derived_label(state, &label, role)?;
+        editor.add_node(state, Node { label, kind: NodeKind::Access(container), loc: None })
+    };
+    let (host, device) = (access(to.container, "host")?, access(local, "begin")?);
+    let copy = Edge {
+        src: host,
+        src_connector: None,
+        dst: device,
+        dst_connector: None,
+        memlet: Memlet::copy(to, from),
+        loc: None,
+    };
+    editor.add_edge(state, copy)?;
+    editor.add_order(state, device, entry)
 }
 
 /// A kernel contains maps, tasklets and transients of its own.

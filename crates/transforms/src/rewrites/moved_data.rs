@@ -94,6 +94,21 @@ impl<'s, 'p> Moved<'s, 'p> {
         Ok(())
     }
 
+    /// Refuses a map that combines with old elements of an edge, which are copied to the device before, if another node of the state
+    /// touches them: one that does not follow the map could come between the copies.
+    pub(super) fn check_old_elements(&self, edge: EdgeId) -> Result<(), Refusal> {
+        let (state, target) = (self.site.state(), self.site.state().edge(edge).dst);
+        let written = self.edges(self.exit).into_iter().find(|(found, ..)| *found == edge);
+        let Some((_, access, names)) = written else { return Ok(()) };
+        let comes_between = |node: &NodeId| !node_leads_to(state, target, *node);
+        match self.touching(&names, false).into_iter().find(comes_between) {
+            Some(node) => {
+                Err(self.beside(access, node, "uses it, and the map combines with its old elements"))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Whether two accesses outside of the map name different elements of one container.
     fn are_apart(&self, one: &Access, other: &Access) -> bool {
         let known = self.site.known_in(None);

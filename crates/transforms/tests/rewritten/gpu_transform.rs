@@ -71,10 +71,76 @@ fn kernels_compute_in_their_own_memory_and_come_back() {
     }
 }
 
+/// The program with more elements of `B`, the first of which there is without iterations, too.
+fn larger(text: &str) -> String {
+    text.replace("B: f64[N, N]", "B: f64[N + 1, N + 1]")
+}
+
+/// Results are combined with old elements, which are on the device before the kernel. The elements between those of the results
+/// keep their values.
 #[test]
-fn results_that_are_combined_with_those_of_the_host_are_refused() {
-    let text = program("i = 0:N, j = 0:N", &PLAIN.replace("B[i, j]", "B[i, j] wcr(sum)"));
-    assert!(refuses_rightly(&text, &GpuTransform::default()).contains("conflict resolution"));
+fn results_are_combined_with_old_elements_on_the_device() {
+    let transient = "state begin {
+    access B
+    map fill [i = 0:N + 1, j = 0:N + 1] {
+      tasklet f () -> (y) { y = i - j }
+      f.y -> fill.B: B[i, j]
+    }
+    fill.B -> B
+  }
+  state s {";
+    let last = "  state last {
+    access B
+    access C
+    B -> C
+  }
+}";
+    for element in ["B[i, j]", "B[0, 0]", "B[(i * i) % N, j]", "B[N - i, N]"] {
+        for resolution in ["sum", "max", "lambda o, n: o - n"] {
+            let body = PLAIN.replace("B[i, j]", &format!("{element} wcr({resolution})"));
+            let argument = larger(&program("i = 0:N, j = 0:N", &body));
+            let end = argument.rfind('}').expect("an end");
+            let of_transient = argument[..end]
+                .replace("  state s {", &format!("  {transient}"))
+                .replace("  array B:", "  array C: f64[N + 1, N + 1]\n  transient array B:")
+                + last;
+            for text in [argument, of_transient] {
+                let kernel = applies(&text, &GpuTransform::default());
+                assert!(kernel.contains("wcr(") && kernel.contains("order "), "{kernel}");
+                let mut host = parsed(&kernel);
+                let wrong = difference(&parsed(&text), &host);
+                assert!(wrong.is_none(), "{wrong:?}\n{kernel}");
+                assert!(!retarget(&mut host, Machine::Cpu).is_empty());
+                let wrong = difference(&parsed(&text), &host);
+                assert!(wrong.is_none(), "{wrong:?}");
+            }
+        }
+    }
+}
+
+/// Old elements are copied in both directions: what is written to others meanwhile would be lost.
+#[test]
+fn nothing_writes_beside_old_elements() {
+    let body = PLAIN.replace("B[i, j]", "B[(i * i) % (N + 1), 0] wcr(sum)");
+    let text = larger(&program("i = 0:1, j = 0:1", &body)).replace(
+        "    A -> m.A\n",
+        "    access Z = B
+    tasklet g () -> (y) { y = 7 }
+    g.y -> Z: B[N, 0]
+    A -> m.A\n",
+    );
+    let refusal = refuses_rightly(&text, &GpuTransform::default());
+    assert!(refusal.contains("combines with its old elements"), "{refusal}");
+}
+
+/// No atomic step combines a product of complex numbers.
+#[test]
+fn what_no_atomic_step_combines_stays_on_the_host() {
+    let text = larger(&program("i = 0:N, j = 0:N", &PLAIN.replace("B[i, j]", "B[0, 0] wcr(product)")));
+    applies(&text, &GpuTransform::default());
+    let text = text.replace("B: f64", "B: complex128");
+    let refusal = refuses(&text, &GpuTransform::default());
+    assert!(refusal.contains("that no atomic step combines"), "{refusal}");
 }
 
 #[test]
