@@ -9,7 +9,7 @@ use sdfg::ir::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::defined_before::is_defined_before;
+use super::defined_before;
 use super::moved_data::{Moved, check_copies, contents, outer_edges, outermost_on_host};
 use super::{anchored, described, nested_maps};
 use crate::engine::{Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
@@ -163,9 +163,12 @@ impl Transformation for GpuTransform {
             }
             let (name, is_argument) = (container.name.clone(), container.is_argument());
             let combines = editor.state(state)?.edge(edge).memlet.resolution().is_some();
-            let is_defined = is_argument || combines && is_defined_before(editor, state, access.container);
             let name = editor.derived_container_name(&name, "device");
-            let cover = if is_defined { Cover::MoreIsDefined } else { Cover::Exact };
+            let cover = match (combines, is_argument) {
+                (true, _) => defined_before::cover(editor, state, access.container),
+                (false, true) => Cover::MoreIsDefined,
+                (false, false) => Cover::Exact,
+            };
             let (local, node) = editor.add_local_copy(state, edge, &name, Storage::GpuGlobal, cover)?;
             if combines {
                 copy_old_elements(editor, state, entry, (local, node))?;
