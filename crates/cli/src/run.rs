@@ -1,5 +1,6 @@
 //! `sdfg run`: compiles a program and runs it in this process.
 
+mod progress;
 mod ranks;
 mod results;
 
@@ -39,6 +40,9 @@ pub(crate) struct Run {
     /// Run the program on this many ranks of MPI, started by mpirun. Under mpirun, a distributed program runs on its ranks.
     #[arg(long, value_name = "N", value_parser = positive)]
     ranks: Option<NonZeroU32>,
+    /// On ranks, tell after each so many seconds how many moves of data between ranks have run, and of how many; 0 never does.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    progress: u32,
     #[command(flatten)]
     profile: ProfileOptions,
     #[command(flatten)]

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::ops::Range;
 use std::process::{Command, ExitStatus};
-use std::time::Instant;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
 
 use sdfg::interpret::Arguments;
+use sdfg::ir::Sdfg;
 use sdfg::symbolic::Symbol;
 use sdfg_codegen::cache::Cache;
 use sdfg_codegen::load::Library;
@@ -14,6 +16,7 @@ use sdfg_codegen::lower::LowerOptions;
 use sdfg_codegen::mpi::{Context, Launcher, Mpi, ranks_of_environment};
 use sdfg_codegen::ranks::{RankProgram, localise};
 
+use super::progress::Progress;
 use super::results::Results;
 use super::{Run, timing};
 use crate::data::{Exposed, Parts, RunData};
@@ -87,36 +90,59 @@ impl<'r> Ranked<'r> {
         let prepared = self.prepare(&context, if context.rank() == 0 { terminal } else { terminal.silent() });
         let failure = prepared.as_ref().err().map(Failure::message);
         context.agree(failure.as_deref()).map_err(Failure::program)?;
-        let Prepared { program, library, mut data } = prepared?;
+        let Prepared { distributed, program, library, mut data } = prepared?;
         let symbols: BTreeMap<Symbol, i64> =
             data.arguments.symbols().map(|(name, value)| (Symbol::of(name), value)).collect();
         let words: Vec<i64> = symbols.values().copied().collect();
         context.same(&words).map_err(Failure::program)?;
         let rank = context.rank() as u32;
+        let terminal = if rank == 0 { terminal } else { terminal.silent() };
         let mut times = Vec::new();
         let mut local = Arguments::new();
         {
             let hooks = context.hooks();
             let repetitions = self.run.repeat.map_or(1, NonZeroU32::get);
-            for repetition in 1..=repetitions {
-                // The last run takes what there is, so that a single one needs no copy.
-                let is_last = repetition == repetitions;
-                local = if is_last { std::mem::take(&mut data.arguments) } else { data.arguments.clone() };
-                for (symbol, value) in program.symbols(rank, &symbols).map_err(Failure::program)? {
-                    local.set_symbol(symbol.as_str(), value);
+            let progress = Progress {
+                program: &distributed,
+                symbols: &symbols,
+                ranks: context.ranks() as u32,
+                repetitions,
+                begun: hooks.moves_begun(),
+                terminal,
+            };
+            let mut run = || -> Result<(), Failure> {
+                for repetition in 1..=repetitions {
+                    // The last run takes what there is, so that a single one needs no copy.
+                    let is_last = repetition == repetitions;
+                    local =
+                        if is_last { std::mem::take(&mut data.arguments) } else { data.arguments.clone() };
+                    for (symbol, value) in program.symbols(rank, &symbols).map_err(Failure::program)? {
+                        local.set_symbol(symbol.as_str(), value);
+                    }
+                    let start = Instant::now();
+                    let threads = self.run.native.threads();
+                    // SAFETY: a user who runs a program natively vouches for it, as the documentation of the command says.
+                    let ended = unsafe {
+                        program.run(&library, &hooks, &mut local, |call| match threads {
+                            Some(threads) => call.threads(threads),
+                            None => call,
+                        })
+                    };
+                    ended.map_err(Failure::program)?;
+                    times.push(start.elapsed());
                 }
-                let start = Instant::now();
-                let threads = self.run.native.threads();
-                // SAFETY: a user who runs a program natively vouches for it, as the documentation of the command says.
-                let ended = unsafe {
-                    program.run(&library, &hooks, &mut local, |call| match threads {
-                        Some(threads) => call.threads(threads),
-                        None => call,
-                    })
-                };
-                ended.map_err(Failure::program)?;
-                times.push(start.elapsed());
-            }
+                Ok(())
+            };
+            std::thread::scope(|scope| {
+                let (running, ended) = mpsc::channel::<()>();
+                if rank == 0 && self.run.progress > 0 {
+                    let every = Duration::from_secs(self.run.progress.into());
+                    scope.spawn(move || progress.tell(every, &ended));
+                }
+                let result = run();
+                drop(running);
+                result
+            })?;
         }
         if self.run.repeat.is_some() {
             terminal.message(&timing(times));
@@ -148,10 +174,11 @@ impl<'r> Ranked<'r> {
         let object = run.native.compile(&lowered)?;
         // SAFETY: code of the program's own is there only if the user allows it, who vouches for it so.
         let library = unsafe { Library::load_external(&object) }.map_err(Failure::usage)?;
+        let distributed = validated.sdfg().clone();
         let exposed = Exposed { program: validated, added: Vec::new(), shown: Vec::new() };
         let parts = RankParts { program: &program, rank: context.rank() as u32 };
         let data = RunData::prepare_parts(&exposed, &run.data, &parts, terminal)?;
-        Ok(Prepared { program, library, data })
+        Ok(Prepared { distributed, program, library, data })
     }
 }
 
@@ -180,6 +207,7 @@ impl Parts for RankParts<'_> {
 
 /// A program that is ready to run on a rank.
 struct Prepared {
+    distributed: Sdfg,
     program: RankProgram,
     library: Library,
     data: RunData,

@@ -444,6 +444,42 @@ fn rank_0_decides_where_ranks_compute_different_conditions() {
 }
 
 #[test]
+fn long_runs_tell_their_progress() {
+    if !has_mpi() {
+        return;
+    }
+    let bench = Bench::new();
+    bench.file("stencil.sdft", STENCIL);
+    let search = ["--set", "N=700", "--set", "T=5", "-p", "2", "-o", "two.sdft"];
+    bench.run(&[&["distribute", "stencil.sdft"][..], &search].concat()).prints(&[]);
+    // Each of 600 steps has two moves, and all of them take seconds.
+    let run = ["run", "two.sdft", "--ranks", "2", "--threads", "1", "--set", "N=2000", "--set", "T=600"];
+    let answer = bench.run(&[&run[..], &["--progress", "1"]].concat());
+    assert_eq!(answer.status, Some(0), "{answer:?}");
+    let told: Vec<&str> = answer
+        .stderr
+        .lines()
+        .filter_map(|line| line.split_once("note: running for "))
+        .map(|(_, told)| told)
+        .collect();
+    assert!(!told.is_empty(), "{answer:?}");
+    let percent = |told: &&str| {
+        let (begun, rest) = told.split_once(" s: ")?.1.split_once(" of 1200 moves between ranks (")?;
+        let (begun, percent): (u32, u32) = (begun.parse().ok()?, rest.strip_suffix(" %)")?.parse().ok()?);
+        ((begun * 100).abs_diff(percent * 1200) <= 1200).then_some(percent)
+    };
+    let percent: Option<Vec<u32>> = told.iter().map(percent).collect();
+    let percent = percent.unwrap_or_else(|| panic!("{answer:?}"));
+    assert!(
+        percent.windows(2).all(|pair| pair[0] <= pair[1]) && percent.iter().all(|one| *one <= 100),
+        "{answer:?}"
+    );
+    let quiet = ["--set", "N=64", "--set", "T=10", "--progress", "0"];
+    let quiet = bench.run(&[&["run", "two.sdft", "--ranks", "2"][..], &quiet].concat());
+    assert!(!quiet.stderr.contains("running for"), "{quiet:?}");
+}
+
+#[test]
 fn info_shows_the_memory_of_each_rank() {
     let bench = Bench::new();
     bench.file("stencil.sdft", STENCIL);

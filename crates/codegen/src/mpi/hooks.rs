@@ -1,6 +1,8 @@
 //! The functions that compiled programs of ranks call to move data, on the library of communication.
 
 use std::ffi::c_void;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Context;
 use super::context::Functions;
@@ -25,6 +27,18 @@ pub struct Hooks<'c> {
 struct State {
     context: *mut c_void,
     functions: Functions,
+    begun: Arc<AtomicU64>,
+}
+
+/// The number of moves and combinations that programs of a rank have begun. Other threads may ask while a program runs.
+#[derive(Clone, Debug)]
+pub struct MovesBegun(Arc<AtomicU64>);
+
+impl MovesBegun {
+    /// The number so far.
+    pub fn count(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 /// Bytes that this rank has moved so far, as counted where MPI is called.
@@ -41,7 +55,8 @@ pub struct Counters {
 impl Context {
     /// The functions of this context for compiled programs.
     pub fn hooks(&self) -> Hooks<'_> {
-        let state = Box::new(State { context: self.pointer(), functions: self.functions() });
+        let state = State { context: self.pointer(), functions: self.functions(), begun: Arc::default() };
+        let state = Box::new(state);
         Hooks { state, _context: std::marker::PhantomData }
     }
 }
@@ -63,6 +78,11 @@ impl Hooks<'_> {
         // SAFETY: the context is open, and there are eight words.
         unsafe { (self.state.functions.counters)(self.state.context, words.as_mut_ptr()) };
         Counters { sent: words[0], received: words[1], combined: words[6] }
+    }
+
+    /// The number of moves that programs have begun through these functions, for another thread.
+    pub fn moves_begun(&self) -> MovesBegun {
+        MovesBegun(Arc::clone(&self.state.begun))
     }
 
     /// Moves data of this rank and of the others, which do the same, as the words of a [`Move`](super::Move) say.
@@ -121,6 +141,7 @@ impl State {
         // SAFETY: the caller vouches for the address and the arrays. The message is a string of the context, which is open.
         unsafe {
             let state = &*std::ptr::with_exposed_provenance::<State>(hooks as usize);
+            state.begun.fetch_add(1, Ordering::Relaxed);
             let status = function(&state.functions)(state.context, site, words, n, source, target);
             if status != 0 {
                 let message = (state.functions.error)(state.context);
