@@ -8,6 +8,8 @@ mod device;
 
 use device::{parsed, plan_of, planned};
 use sdfg::interpret::Arguments;
+use sdfg_codegen::interface::ProfileFormat;
+use sdfg_codegen::lower::{Instrumentation, LowerOptions, ProfileLevel, lower};
 use sdfg_programs::random::Device;
 use sdfg_programs::trusted;
 
@@ -198,6 +200,74 @@ fn instances_that_begin_at_once_take_turns() {
     for found in all {
         assert_eq!(expected.get("C"), found.unwrap_or_else(|error| panic!("{error}")).get("C"));
     }
+}
+
+/// The device measures kernels and copies, and the table has the bytes and operations that they reach.
+#[test]
+fn kernels_and_copies_are_measured_by_the_device() {
+    const N: i64 = 1000;
+    const RUNS: usize = 3;
+    if !has_opencl() {
+        return;
+    }
+    let program = parsed(
+        "sdfg measured {
+  symbol N: i64
+  array A: f64[N]
+  transient array D: f64[N] storage(gpu_global)
+  array B: f64[N] storage(gpu_global)
+  state s {
+    access A
+    access D
+    access B
+    map m [i = 0:N] schedule(gpu_grid) {
+      tasklet t (x) -> (y) { y = 2.0 * x + 1.0 }
+      m.A -> t.x: D[i]
+      t.y -> m.B: B[i]
+    }
+    A -> D
+    D -> m.A
+    m.B -> B
+  }
+}",
+    );
+    let instrumentation = Some(Instrumentation { level: ProfileLevel::Map, counters: false });
+    let options = LowerOptions { serial_components: true, instrumentation, ..LowerOptions::default() };
+    let plan = lower(&program, &Device::OpenCl.target(), &options).unwrap_or_else(|error| panic!("{error}"));
+    let library = Device::OpenCl.load(&plan).unwrap_or_else(|error| panic!("{error}"));
+    let (mut a, mut b) = (device::small_numbers([N], 3), device::small_numbers([N], 1));
+    let call = library.call().symbol("N", N).tensor("A", &mut a).tensor("B", &mut b);
+    let mut call = call.prepare().unwrap_or_else(|error| panic!("{error}"));
+    for _ in 0..RUNS {
+        trusted::run_prepared(&mut call).unwrap_or_else(|error| panic!("{error}"));
+    }
+    let table = call.profile(ProfileFormat::Table).expect("memory");
+    // `A` is copied to the device, and the caller's memory of `B` in both directions.
+    let expected = [
+        ("kernel", "measured_m", 1, 16 * N, Some(2 * N)),
+        ("copy", "to the device", 2, 8 * N, None),
+        ("copy", "to the host", 1, 8 * N, None),
+    ];
+    for (kind, name, count, bytes, operations) in expected {
+        let is_it = |line: &&str| line.starts_with(kind) && line.ends_with(name);
+        let line = table.lines().find(is_it).unwrap_or_else(|| panic!("{table}"));
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let number = |at: usize| words[at].parse::<f64>().unwrap_or_else(|error| panic!("{error}: {line}"));
+        let (count, time) = ((count * RUNS) as f64, number(2));
+        assert_eq!(number(1), count, "{table}");
+        // A rate times a total time is a total, up to the digits of the table.
+        let is_close = |rate: f64, total: i64| {
+            let (reached, total) = (rate * time * 1e3, count * total as f64);
+            (reached - total).abs() <= 0.02 * total + 0.001 * time * 1e3
+        };
+        assert!(is_close(number(6), bytes), "{bytes} bytes: {table}");
+        match operations {
+            Some(operations) => assert!(is_close(number(8), operations), "{operations} operations: {table}"),
+            None => assert_eq!(words[8], "-", "{table}"),
+        }
+    }
+    let trace = call.profile(ProfileFormat::Trace).expect("memory");
+    assert_eq!(trace.matches("\"ph\": \"X\"").count(), 4 * RUNS, "{trace}");
 }
 
 /// The statuses of the device's functions in C are those of programs.

@@ -5,8 +5,10 @@
 //! unless no two iterations write the same element. Where the elements are few and known, each block accumulates before it
 //! takes one atomic step for each of them.
 
+use sdfg::analysis::Costs;
+use sdfg::analysis::cost::Quantity;
 use sdfg::ir::Storage;
-use sdfg::symbolic::Expr;
+use sdfg::symbolic::{Expr, Symbol};
 
 use super::Lowering;
 use super::call_frame::CallFrame;
@@ -81,16 +83,39 @@ impl<'g> Lowering<'g> {
                     .map(|extent| frame.translate(extent)),
             ),
         }
+        let (bytes, operations) = match self.plan.profile {
+            Some(_) => self.amounts(frame, nest, first_variable),
+            None => (None, None),
+        };
         let kernel = Kernel {
             label: nest.node.label.clone(),
             block,
             together,
             locals: closed.locals,
             accumulators,
+            bytes,
+            operations,
             captures: Captures::default(),
         };
         let level = Level::Grid(Box::new(kernel));
         Ok(vec![Statement::Loop(Loop { dimensions, level, independent: closed.independent, body })])
+    }
+
+    /// The bytes that a map moves and its operations, if they are known exactly before the variable of this number.
+    fn amounts(
+        &self,
+        frame: &CallFrame<'g>,
+        nest: &Nest<'g, '_>,
+        first_variable: usize,
+    ) -> (Option<Expr>, Option<Expr>) {
+        let cost = Costs::of(frame.sdfg).of_node(nest.graph.id, nest.entry);
+        let is_known =
+            |symbol: &Symbol| self.plan.variables.get_index_of(symbol).is_some_and(|at| at < first_variable);
+        let known = |quantity: Quantity| {
+            let amount = quantity.is_exact().then(|| frame.translate(&quantity.known))?;
+            amount.free_symbols().iter().all(is_known).then_some(amount)
+        };
+        (known(cost.bytes()), known(cost.work.total()))
     }
 
     /// Threads of a block along the innermost dimensions of a kernel, innermost last, if they are known and as many as a block may have.

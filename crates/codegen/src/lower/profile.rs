@@ -63,6 +63,9 @@ pub struct Instrumentation {
 impl Lowering<'_> {
     /// A new timer of the plan, if elements of its kind are timed.
     pub(super) fn timer(&mut self, kind: TimerKind, path: &str) -> Option<TimerId> {
+        if self.target.measures_kernels {
+            return None;
+        }
         self.options.instrumentation.filter(|asked| asked.level.includes(kind))?;
         let profile = self.plan.profile.as_mut()?;
         let id = TimerId(profile.timers.len() as u32);

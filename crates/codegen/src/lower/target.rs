@@ -36,6 +36,8 @@ pub struct Target {
     pub team: TeamLimits,
     /// Blocks of a device, if it has them.
     pub block: BlockLimits,
+    /// Whether its device measures kernels and copies: then the host has no timers.
+    pub measures_kernels: bool,
 }
 
 /// Memory near a thread, in bytes.
@@ -103,6 +105,7 @@ impl Target {
             team: TeamLimits { private_copies: 8, jam: 4, chunks: 64, piece: 1 << 15, batch: 32 },
             // Every CUDA device has these limits, without requests for more.
             block: BlockLimits { threads: 1024, usual_threads: 256, together: 32, memory: 48 << 10 },
+            measures_kernels: false,
         }
     }
 
@@ -117,7 +120,7 @@ impl Target {
     /// A multicore CPU with one OpenCL device, for which source is printed. Blocks have what most devices have.
     pub fn opencl() -> Self {
         let block = BlockLimits { threads: 256, usual_threads: 128, together: 32, memory: 32 << 10 };
-        Target { name: "OpenCL device", block, ..Target::cuda() }
+        Target { name: "OpenCL device", block, measures_kernels: true, ..Target::cuda() }
     }
 
     /// Largest accumulator in bytes of which every thread gets its own copy; larger targets are combined atomically. It stays within

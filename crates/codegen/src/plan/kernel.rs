@@ -26,6 +26,10 @@ pub struct Kernel {
     pub locals: Vec<BufferId>,
     /// Accumulators of blocks whose threads run iterations alone. The number of threads of a block is then known.
     pub accumulators: Vec<BlockAccumulator>,
+    /// Bytes that its iterations read and write, in a plan with a profile and if they are known before the launch.
+    pub bytes: Option<Expr>,
+    /// Operations of its iterations, as the bytes.
+    pub operations: Option<Expr>,
     /// Values and addresses that the kernel is given.
     pub captures: Captures,
 }
@@ -42,7 +46,8 @@ pub struct BlockAccumulator {
 
 impl Kernel {
     pub(super) fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
-        self.block.iter().for_each(|extent| visit(Part::Evaluates(extent)));
+        let expressions = self.block.iter().chain(&self.bytes).chain(&self.operations);
+        expressions.for_each(|expression| visit(Part::Evaluates(expression)));
         self.locals.iter().for_each(|local| visit(Part::Owns(*local)));
         for BlockAccumulator { private, exchange } in &self.accumulators {
             private.parts(visit);
@@ -74,6 +79,9 @@ impl Kernel {
     /// Memory of each iteration, one line each.
     pub(super) fn print(&self, to: &mut Printer<'_, '_, '_>) -> fmt::Result {
         to.captures(&self.captures)?;
+        for (word, amount) in [("bytes", &self.bytes), ("operations", &self.operations)] {
+            amount.iter().try_for_each(|amount| to.line(format_args!("{word} {amount}")))?;
+        }
         for BlockAccumulator { private, exchange } in &self.accumulators {
             let (name, target) = (to.name(private.buffer), to.strided(&private.target));
             let how = match exchange {

@@ -13,7 +13,8 @@ use crate::plan::{Allocation, Argument, BufferId, Captured, PassedAs};
 impl Program<'_> {
     /// Writes every function of the program.
     pub(super) fn entries(&self, interface: &Interface, threads: u32) -> Print<()> {
-        if self.plan.profile.is_some() {
+        let measures = self.dialect == Dialect::OpenCl;
+        if self.plan.profile.as_ref().is_some_and(|profile| !measures || !profile.timers.is_empty()) {
             return Err(unsupported("timers (leave `--instrument` out)"));
         }
         if self.plan.checked {
@@ -26,6 +27,13 @@ impl Program<'_> {
             "SDFG_API const char *{name}_error(const {name}_t *handle) {{\n    return handle != NULL ? handle->error : \"the handle is NULL\";\n}}\n",
             name = interface.name()
         ));
+        if self.plan.profile.is_some() {
+            self.define(format!(
+                "SDFG_API const char *{}({}_t *handle, int32_t format) {{\n    return handle != NULL && handle->device != NULL ? sdfg_device_profile(handle->device, format) : \"\";\n}}\n",
+                interface.symbol(EntryPoint::Profile),
+                interface.name()
+            ));
+        }
         self.run(interface, &body)?;
         self.one_shot(interface);
         self.invoke(interface);

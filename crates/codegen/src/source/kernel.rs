@@ -11,6 +11,7 @@ use crate::plan::{
     BlockAccumulator, BufferId, Kernel, Loop, PrivateAccumulator, Realisation, Resolved, Space, Threads,
 };
 use sdfg::dtype::ScalarType;
+use sdfg::symbolic::Expr;
 
 /// Axes of a grid with the most blocks along each.
 const AXES: [&str; 3] = ["2147483647", "65535", "65535"];
@@ -86,7 +87,19 @@ impl<'w, 'p> Function<'w, 'p> {
         }
         let some: Vec<String> =
             lengths.iter().map(|length| format!("{} > 0", length.at_least(Precedence::Shift))).collect();
-        self.block(format!("if ({})", some.join(" && ")), |f| f.start(name, (&blocks, &threads), arguments))
+        self.block(format!("if ({})", some.join(" && ")), |f| {
+            if f.program.plan.profile.is_some() {
+                let amount = |amount: &Option<Expr>| -> Print<String> {
+                    match amount {
+                        Some(amount) => Ok(f.index(amount)?.text),
+                        None => Ok("-1".to_owned()),
+                    }
+                };
+                let (bytes, operations) = (amount(&kernel.bytes)?, amount(&kernel.operations)?);
+                f.line(format!("sdfg_device_work(handle->device, {bytes}, {operations});"));
+            }
+            f.start(name, (&blocks, &threads), arguments)
+        })
     }
 
     /// The iterations of one thread.

@@ -117,6 +117,9 @@ fn file(plan: &Plan, options: &SourceOptions, dialect: Dialect) -> Result<String
         text.push_str("#include <omp.h>\n");
     }
     text.push_str(if dialect == Dialect::Cuda { cuda::MACROS } else { MACROS });
+    if dialect == Dialect::OpenCl && plan.profile.is_some() {
+        text.push_str("#define SDFG_DEVICE_PROFILE\n");
+    }
     text.push_str(&device);
     if has_runtime {
         text.push_str(&part("Streams and tasks: what this program calls.", &[sdfg_runtime::C_HEADER]));

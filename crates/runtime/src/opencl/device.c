@@ -36,6 +36,9 @@ enum {
     SDFG_CL_DEVICE_NAME = 0x102B,
     SDFG_CL_PLATFORM_NAME = 0x0902,
     SDFG_CL_PROGRAM_BUILD_LOG = 0x1183,
+    SDFG_CL_PROFILING_COMMAND_START = 0x1282,
+    SDFG_CL_PROFILING_COMMAND_END = 0x1283,
+    SDFG_CL_QUEUE_PROFILING_ENABLE = 2,
     SDFG_CL_MEM_READ_WRITE = 1
 };
 
@@ -63,6 +66,8 @@ enum { SDFG_DEVICE_MEMORY = 2, SDFG_DEVICE_FAILED = 7 };
     F(int32_t, clEnqueueWriteBufferRect, (sdfg_cl, sdfg_cl, uint32_t, const size_t *, const size_t *, const size_t *, size_t, size_t, size_t, size_t, const void *, uint32_t, const sdfg_cl *, sdfg_cl *)) \
     F(int32_t, clEnqueueNDRangeKernel, (sdfg_cl, sdfg_cl, uint32_t, const size_t *, const size_t *, const size_t *, uint32_t, const sdfg_cl *, sdfg_cl *)) \
     F(int32_t, clFinish, (sdfg_cl)) \
+    F(int32_t, clGetEventProfilingInfo, (sdfg_cl, uint32_t, size_t, void *, size_t *)) \
+    F(int32_t, clReleaseEvent, (sdfg_cl)) \
     F(int32_t, clReleaseKernel, (sdfg_cl)) \
     F(int32_t, clReleaseMemObject, (sdfg_cl)) \
     F(int32_t, clReleaseProgram, (sdfg_cl)) \
@@ -84,12 +89,27 @@ typedef struct sdfg_kernel {
     struct sdfg_kernel *next;
 } sdfg_kernel;
 
+/* A kernel or copy of a program that is profiled. */
+typedef struct sdfg_command {
+    const char *kind, *name;
+    /* Its event, until its times are known. */
+    sdfg_cl event;
+    uint64_t begin, end;
+    /* Bytes that it moves and its operations; negative if they are not known. */
+    int64_t bytes, operations;
+    struct sdfg_command *next;
+} sdfg_command;
+
 typedef struct sdfg_device {
     void *driver;
     sdfg_cl device, context, queue, program;
     bool is_open;
     sdfg_piece *pieces;
     sdfg_kernel *kernels;
+    /* Commands of a program that is profiled, the last one first; the work of the next kernel; and what was told last of all. */
+    sdfg_command *commands;
+    int64_t bytes, operations;
+    char *profile;
     /* The last error. */
     char text[1024];
 #define SDFG_CL_MEMBER(result, name, parameters) result(*name) parameters;
@@ -101,6 +121,115 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_failed(sdfg_device *device, int32_t err
     const bool is_memory = error == SDFG_CL_MEM_OBJECT_ALLOCATION_FAILURE || error == SDFG_CL_OUT_OF_RESOURCES || error == SDFG_CL_OUT_OF_HOST_MEMORY;
     snprintf(device->text, sizeof device->text, "%s: error %d of OpenCL", what, (int)error);
     return is_memory ? SDFG_DEVICE_MEMORY : SDFG_DEVICE_FAILED;
+}
+
+#ifdef SDFG_DEVICE_PROFILE
+enum { SDFG_DEVICE_PROPERTIES = SDFG_CL_QUEUE_PROFILING_ENABLE };
+
+/* Where the event of the next command goes; without memory, the command is not measured. */
+SDFG_DEVICE_FUNCTION sdfg_cl *sdfg_device_event(sdfg_device *device, const char *kind, const char *name, int64_t bytes, int64_t operations) {
+    sdfg_command *const command = (sdfg_command *)calloc(1, sizeof *command);
+    if (command == NULL) {
+        return NULL;
+    }
+    *command = (sdfg_command){ kind, name, NULL, 0, 0, bytes, operations, device->commands };
+    device->commands = command;
+    return &command->event;
+}
+
+/* Notes the times of all commands, which are complete. */
+SDFG_DEVICE_FUNCTION void sdfg_device_note(sdfg_device *device) {
+    for (sdfg_command *command = device->commands; command != NULL; command = command->next) {
+        if (command->event != NULL) {
+            (void)device->clGetEventProfilingInfo(command->event, SDFG_CL_PROFILING_COMMAND_START, sizeof command->begin, &command->begin, NULL);
+            (void)device->clGetEventProfilingInfo(command->event, SDFG_CL_PROFILING_COMMAND_END, sizeof command->end, &command->end, NULL);
+            (void)device->clReleaseEvent(command->event);
+            command->event = NULL;
+        }
+    }
+}
+
+/* A rate in 10^9 for each second, which is a number for each nanosecond. */
+SDFG_DEVICE_FUNCTION void sdfg_device_rate(FILE *to, double amount, double nanoseconds, const char *unit) {
+    if (amount < 0 || nanoseconds <= 0) {
+        fprintf(to, " %12s       ", "-");
+    } else {
+        fprintf(to, " %12.3f %-6s", amount / nanoseconds, unit);
+    }
+}
+
+/* What was measured: a table of kernels and copies, or a trace for Chrome's viewer (format 1). The device owns the text. */
+SDFG_DEVICE_FUNCTION const char *sdfg_device_profile(sdfg_device *device, int32_t format) {
+    size_t size = 0;
+    free(device->profile);
+    device->profile = NULL;
+    FILE *const to = open_memstream(&device->profile, &size);
+    if (to == NULL || device->queue == NULL || device->clFinish(device->queue) != SDFG_CL_SUCCESS) {
+        if (to != NULL) {
+            (void)fclose(to);
+        }
+        return NULL;
+    }
+    sdfg_device_note(device);
+    /* The first command first. */
+    sdfg_command *first = NULL;
+    while (device->commands != NULL) {
+        sdfg_command *const next = device->commands->next;
+        device->commands->next = first;
+        first = device->commands;
+        device->commands = next;
+    }
+    if (format == 1) {
+        const uint64_t origin = first != NULL ? first->begin : 0;
+        fprintf(to, "{\"displayTimeUnit\": \"ns\",\n\"traceEvents\": [");
+        for (const sdfg_command *command = first; command != NULL; command = command->next) {
+            fprintf(to, "%s\n{\"name\": \"%s\", \"cat\": \"%s\", \"ph\": \"X\", \"ts\": %.3f, \"dur\": %.3f, \"pid\": 1, \"tid\": 0}", command == first ? "" : ",", command->name, command->kind, (double)(command->begin - origin) / 1e3, (double)(command->end - command->begin) / 1e3);
+        }
+        fprintf(to, "\n]}\n");
+    } else {
+        fprintf(to, "%-8s %9s %15s %15s %19s %19s  name\n", "kind", "count", "total", "mean", "bandwidth", "operations");
+        for (const sdfg_command *command = first; command != NULL; command = command->next) {
+            bool is_first = true;
+            for (const sdfg_command *before = first; before != command && is_first; before = before->next) {
+                is_first = before->kind != command->kind || strcmp(before->name, command->name) != 0;
+            }
+            if (!is_first) {
+                continue;
+            }
+            int64_t count = 0;
+            double time = 0, bytes = 0, operations = 0;
+            for (const sdfg_command *same = command; same != NULL; same = same->next) {
+                if (same->kind == command->kind && strcmp(same->name, command->name) == 0) {
+                    ++count;
+                    time += (double)(same->end - same->begin);
+                    bytes = same->bytes < 0 || bytes < 0 ? -1 : bytes + (double)same->bytes;
+                    operations = same->operations < 0 || operations < 0 ? -1 : operations + (double)same->operations;
+                }
+            }
+            fprintf(to, "%-8s %9lld %12.3f us %12.3f us", command->kind, (long long)count, time / 1e3, time / 1e3 / (double)count);
+            sdfg_device_rate(to, bytes, time, "GB/s");
+            sdfg_device_rate(to, operations, time, "Gop/s");
+            fprintf(to, "  %s\n", command->name);
+        }
+    }
+    (void)fclose(to);
+    while (first != NULL) {
+        sdfg_command *const next = first->next;
+        first->next = device->commands;
+        device->commands = first;
+        first = next;
+    }
+    return device->profile;
+}
+#else
+enum { SDFG_DEVICE_PROPERTIES = 0 };
+#define sdfg_device_event(device, kind, name, bytes, operations) NULL
+#endif
+
+/* The bytes that the next kernel moves, and its operations; negative if they are not known. */
+SDFG_DEVICE_FUNCTION void sdfg_device_work(sdfg_device *device, int64_t bytes, int64_t operations) {
+    device->bytes = bytes;
+    device->operations = operations;
 }
 
 /* Finds the functions of the driver. */
@@ -173,7 +302,7 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_find_device(sdfg_device *device) {
     if (status == 0) {
         device->context = device->clCreateContext(NULL, 1, &device->device, NULL, NULL, &error);
         if (error == SDFG_CL_SUCCESS) {
-            device->queue = device->clCreateCommandQueue(device->context, device->device, 0, &error);
+            device->queue = device->clCreateCommandQueue(device->context, device->device, SDFG_DEVICE_PROPERTIES, &error);
         }
         if (error != SDFG_CL_SUCCESS) {
             status = sdfg_device_failed(device, error, "the device cannot be used");
@@ -226,6 +355,15 @@ SDFG_DEVICE_FUNCTION void sdfg_device_close(sdfg_device *device) {
         free(kernel);
         kernel = next;
     }
+    while (device->commands != NULL) {
+        sdfg_command *const next = device->commands->next;
+        if (device->commands->event != NULL) {
+            (void)device->clReleaseEvent(device->commands->event);
+        }
+        free(device->commands);
+        device->commands = next;
+    }
+    free(device->profile);
     if (device->program != NULL) {
         (void)device->clReleaseProgram(device->program);
     }
@@ -333,19 +471,19 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_copy(sdfg_device *device, void *to, int
         /* An origin is a column and a row: the offset is that of both. */
         const size_t origin[3] = { offset % stride, offset / stride, 0 }, zero[3] = { 0, 0, 0 }, region[3] = { (size_t)width, (size_t)rows, 1 };
         error = target != NULL
-            ? device->clEnqueueWriteBufferRect(device->queue, target->memory, 1, origin, zero, region, stride, 0, other, 0, from, 0, NULL, NULL)
-            : device->clEnqueueReadBufferRect(device->queue, source->memory, 1, origin, zero, region, stride, 0, other, 0, to, 0, NULL, NULL);
+            ? device->clEnqueueWriteBufferRect(device->queue, target->memory, 1, origin, zero, region, stride, 0, other, 0, from, 0, NULL, sdfg_device_event(device, "copy", "to the device", width * rows, -1))
+            : device->clEnqueueReadBufferRect(device->queue, source->memory, 1, origin, zero, region, stride, 0, other, 0, to, 0, NULL, sdfg_device_event(device, "copy", "to the host", width * rows, -1));
         return error == SDFG_CL_SUCCESS ? 0 : sdfg_device_failed(device, error, "a copy fails");
     }
     for (int64_t row = 0; row < rows && error == SDFG_CL_SUCCESS; ++row) {
         char *const to_row = (char *)to + row * to_stride;
         const char *const from_row = (const char *)from + row * from_stride;
         if (target != NULL && source != NULL) {
-            error = device->clEnqueueCopyBuffer(device->queue, source->memory, target->memory, (size_t)(from_row - source->address), (size_t)(to_row - target->address), (size_t)width, 0, NULL, NULL);
+            error = device->clEnqueueCopyBuffer(device->queue, source->memory, target->memory, (size_t)(from_row - source->address), (size_t)(to_row - target->address), (size_t)width, 0, NULL, sdfg_device_event(device, "copy", "on the device", 2 * width, -1));
         } else if (target != NULL) {
-            error = device->clEnqueueWriteBuffer(device->queue, target->memory, 1, (size_t)(to_row - target->address), (size_t)width, from_row, 0, NULL, NULL);
+            error = device->clEnqueueWriteBuffer(device->queue, target->memory, 1, (size_t)(to_row - target->address), (size_t)width, from_row, 0, NULL, sdfg_device_event(device, "copy", "to the device", width, -1));
         } else if (source != NULL) {
-            error = device->clEnqueueReadBuffer(device->queue, source->memory, 1, (size_t)(from_row - source->address), (size_t)width, to_row, 0, NULL, NULL);
+            error = device->clEnqueueReadBuffer(device->queue, source->memory, 1, (size_t)(from_row - source->address), (size_t)width, to_row, 0, NULL, sdfg_device_event(device, "copy", "to the host", width, -1));
         } else {
             memcpy(to_row, from_row, (size_t)width);
         }
@@ -395,7 +533,7 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_launch(sdfg_device *device, const char 
     }
     if (error == SDFG_CL_SUCCESS) {
         const size_t all[3] = { blocks[0] * threads[0], blocks[1] * threads[1], blocks[2] * threads[2] };
-        error = device->clEnqueueNDRangeKernel(device->queue, kernel->kernel, 3, NULL, all, threads, 0, NULL, NULL);
+        error = device->clEnqueueNDRangeKernel(device->queue, kernel->kernel, 3, NULL, all, threads, 0, NULL, sdfg_device_event(device, "kernel", kernel->name, device->bytes, device->operations));
     }
     return error == SDFG_CL_SUCCESS ? 0 : sdfg_device_failed(device, error, name);
 }
