@@ -25,7 +25,8 @@ use crate::terminal::Terminal;
 
 /// Divide a program over ranks: its maps, its containers, and the copies between ranks.
 ///
-/// The strategy is the cheapest one of the cost model for the given sizes, proved optimal, or that of a file. The distributed program
+/// The strategy is the cheapest one of the cost model for the given sizes, proved optimal, or that of a file. Where the divided program then
+/// costs less, the first dimension of each map is divided instead. The distributed program
 /// means the same on every number of ranks and at all sizes. Library nodes are expanded, and maps get states of their own.
 #[derive(Args)]
 #[command(
@@ -49,7 +50,7 @@ pub(crate) struct DistributeCommand {
     /// Divide the first dimension of every map instead of searching, which needs no sizes: for programs that the cost model refuses.
     #[arg(long, requires = "processors", conflicts_with_all = ["strategy", "machine", "divisors", "iterations", "write_strategy"])]
     data_parallel: bool,
-    /// Also write the strategy that was found.
+    /// Also write the strategy that was carried out.
     #[arg(long, value_name = "FILE", conflicts_with = "strategy")]
     write_strategy: Option<String>,
     /// Print the predictions of the cost model for 1, 2, 4, ... ranks instead, up to the number of ranks (16384 without -p): time,
