@@ -6,8 +6,12 @@ use inkwell::values::IntValue;
 use super::emitter::Emit;
 use super::function::{Function, Jumps};
 use super::metadata::LoopHints;
+use super::options::OptLevel;
 use super::parallel::TeamLoop;
-use crate::plan::{CopySelector, Level, Loop, LoopDimension, While};
+use crate::plan::{CopySelector, Level, Loop, LoopDimension, Statement, While};
+
+/// The most iterations that are written out, of loops within loops at each level.
+const MOST_COPIES: i64 = 16;
 
 impl<'ctx> Function<'_, 'ctx> {
     /// A loop, by its level.
@@ -31,8 +35,26 @@ impl<'ctx> Function<'_, 'ctx> {
     }
 
     fn sequential_loop(&self, each: &Loop, full_unroll: bool) -> Emit<()> {
+        let dimension = self.only_dimension(each)?;
+        let is_quick = self.emitter.options.level == OptLevel::Quick;
+        if let Some(count) =
+            dimension.count().filter(|count| is_quick && full_unroll && *count <= MOST_COPIES)
+        {
+            return self.copies(dimension, count, &each.body);
+        }
         let hints = LoopHints { parallel_accesses: each.independent, full_unroll, ..LoopHints::default() };
-        self.counted_dimension(self.only_dimension(each)?, hints, || self.statements(&each.body))
+        self.counted_dimension(dimension, hints, || self.statements(&each.body))
+    }
+
+    /// The iterations one behind the other. The pass list of the quick level unrolls no loops, and memory whose elements
+    /// variable indices name does not become registers.
+    fn copies(&self, dimension: &LoopDimension, count: i64, body: &[Statement]) -> Emit<()> {
+        let (begin, step) = (self.index(&dimension.begin)?, self.index(&dimension.step)?);
+        (0..count).try_for_each(|number| {
+            let value = self.add(begin, self.multiply(self.emitter.constant(number), step)?)?;
+            self.set_variable(&dimension.variable, value)?;
+            self.statements(body)
+        })
     }
 
     fn replicated_loop(&self, each: &Loop, selector: &CopySelector) -> Emit<()> {
