@@ -11,7 +11,7 @@
 //! threads of this processor or on a device of OpenCL. `--target dace` writes them for DaCe, which loads, compiles and
 //! runs them; `SDFG_DACE_PYTHON` names its Python.
 //!
-//! `--simplify`, `--chain FILE` and `--every-match [NAME]` transform each graph before it runs. The command then
+//! `--simplify`, `--optimize`, `--chain FILE` and `--every-match [NAME]` transform each graph before it runs. The command then
 //! also prints the applications and refusals of each transformation. With `--simplify`, it compares the sizes of
 //! raw variants with those of DaCe's simplified variants. `--every-match` applies at most 8 matches of each
 //! transformation in one graph, spread over all; `--most N` sets another number.
@@ -78,6 +78,10 @@ impl Command {
                 "--simplify" => {
                     command.rewriting.push(argument);
                     command.rewrite = Some(Rewrite::Simplify);
+                }
+                "--optimize" => {
+                    command.rewriting.push(argument);
+                    command.rewrite = Some(Rewrite::Optimize);
                 }
                 "--chain" => {
                     let file = arguments.next()?;
@@ -149,7 +153,7 @@ fn say(line: fmt::Arguments<'_>) -> io::Result<()> {
 }
 
 fn usage() -> ExitCode {
-    say(format_args!("usage: corpus [--dir FOLDER] [--target llvm|c|dace] [--table FILE] [--simplify | --chain FILE | --every-match [TRANSFORMATION] [--most N]] [NAME]...")).ok();
+    say(format_args!("usage: corpus [--dir FOLDER] [--target llvm|c|dace] [--table FILE] [--simplify | --optimize | --chain FILE | --every-match [TRANSFORMATION] [--most N]] [NAME]...")).ok();
     ExitCode::from(2)
 }
 
@@ -380,8 +384,12 @@ fn spawned(graph: &Path, engine: &str, command: &Command) -> (Outcome, Told) {
     let failed = |what: String| (Outcome::Failed(what), Told::default());
     let limit = match command.rewrite {
         Some(Rewrite::EveryMatch { .. }) => LIMIT_OF_MATCHES,
-        Some(Rewrite::Simplify | Rewrite::Chain(_)) | None if engine == Engine::Dace.name() => LIMIT_OF_DACE,
-        Some(Rewrite::Simplify | Rewrite::Chain(_)) | None => LIMIT,
+        Some(Rewrite::Simplify | Rewrite::Optimize | Rewrite::Chain(_)) | None
+            if engine == Engine::Dace.name() =>
+        {
+            LIMIT_OF_DACE
+        }
+        Some(Rewrite::Simplify | Rewrite::Optimize | Rewrite::Chain(_)) | None => LIMIT,
     };
     let Ok(own) = std::env::current_exe() else {
         return failed("the command does not find itself".to_owned());

@@ -1,15 +1,18 @@
 //! Programs under transformations: each at its matches, simplification, and random chains. The interpreter, and on request
 //! native code, compare the results with those before.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use sdfg::diagnostic::Style;
 use sdfg::interpret::{Arguments, Interpreter, Options, Order, Report};
 use sdfg::ir::Sdfg;
+use sdfg::symbolic::Symbol;
 use sdfg::validate::{Validated, validate};
 use sdfg_codegen::llvm::{self, CompileOptions, OptLevel};
 use sdfg_codegen::lower::lower;
 use sdfg_library::transformations;
+use sdfg_transforms::auto::{Target, optimize};
 use sdfg_transforms::{
     Chain, Match, Pipeline, Soundness, TransformError, Transformation, places, simplify, useful_ranks,
 };
@@ -167,6 +170,29 @@ impl Case {
         self.compare_by(&program, Soundness::Always, runs)
             .map_err(|what| format!("after simplification: {what}"))?;
         Ok(counted(counts))
+    }
+
+    /// Optimises the program and compares the results with those before. The chain gives the same program again.
+    ///
+    /// # Errors
+    /// If the optimised program is not valid, traps or gives other results, or if the replay gives another program.
+    pub fn optimized(&self, sizes: BTreeMap<Symbol, i64>, runs: Runs) -> Result<Applications, String> {
+        let mut pipeline = Pipeline::on(self.program.clone());
+        let target = Target { sizes, ..Target::default() };
+        optimize(&mut pipeline, &transformations(), &target);
+        let lines = pipeline.chain().lines().join("; ");
+        self.compare_by(pipeline.program(), Soundness::ChangesRounding, runs)
+            .map_err(|what| format!("after {lines}: {what}"))?;
+        let replayed = pipeline.chain().replay(self.program.clone(), &transformations());
+        let replayed = replayed.map_err(|error| format!("the chain {lines} is not replayed: {error}"))?;
+        if sdfg::text::print(replayed.program()) != sdfg::text::print(pipeline.program()) {
+            return Err(format!("the chain {lines} gives another program when it is replayed"));
+        }
+        let mut counts = Applications::new();
+        for application in pipeline.applications() {
+            counts.entry(application.name).or_default().note(Ok(()));
+        }
+        Ok(counts)
     }
 
     /// Applies a random chain of at most `length` transformations, compares the results after each, and replays the chain from

@@ -2,12 +2,14 @@
 
 #![expect(clippy::print_stdout, reason = "a test tells of a library that is missing")]
 
+use std::collections::BTreeMap;
+
 use sdfg::dtype::ScalarType;
 use sdfg_codegen::lower::{LowerOptions, Target, lower};
 use sdfg_programs::random::{
     Effort, Operations, Outcome, Race, Rng, Variants, Verdict, check, check_chain, check_distributed,
-    check_every_match, check_faulty, check_loops, check_orders, check_race, check_random_loops,
-    check_simplify, check_vectors, generate, loop_program, random_loops, suite,
+    check_every_match, check_faulty, check_loops, check_optimize, check_orders, check_race,
+    check_random_loops, check_simplify, check_vectors, generate, loop_program, random_loops, suite,
 };
 use sdfg_programs::rewritten::Runs;
 use sdfg_programs::subjects::{NoCase, Subjects};
@@ -215,6 +217,24 @@ fn random_chains_keep_the_results_of_the_example_programs() {
             case => case.unwrap_or_else(|what| panic!("{what}")),
         };
         case.chain(4, &mut Rng::new(number as u64), Runs::Interpreted)
+            .unwrap_or_else(|what| panic!("{}: {what}", list.program(number).0));
+    }
+}
+
+#[test]
+fn optimization_keeps_results() {
+    for seed in 7_100_000..7_100_040 {
+        check_optimize(seed, runs(seed)).unwrap_or_else(|failure| panic!("{failure}"));
+    }
+}
+
+/// The chains of the example programs are replayed.
+#[test]
+fn optimization_keeps_the_results_of_the_example_programs() {
+    let list = Subjects::Programs;
+    for number in 0..list.count() {
+        let Ok(case) = list.case(number, number as u64) else { continue };
+        case.optimized(BTreeMap::new(), Runs::Interpreted)
             .unwrap_or_else(|what| panic!("{}: {what}", list.program(number).0));
     }
 }

@@ -60,6 +60,7 @@ impl Place<'_> {
             memory_bytes_per_second: bandwidth * 2.0 / 3.0,
             link_bytes_per_second: link,
             latency_seconds: if is_alone { default.latency_seconds } else { short },
+            ..model::Machine::default()
         }
     }
 }

@@ -8,7 +8,7 @@
 //! the interpreter refuses. `--loops 20000` adds a fixed list of loops, 20000 random programs of loops, and
 //! as many with maps of schedule `simd`, compared at every level and for several vector widths. The command
 //! prints each failure with the smallest program that shows it, the number of programs that agree, and the
-//! number of programs with each feature. With `--every-match [NAME]`, `--simplify` or `--chains LENGTH`, programs
+//! number of programs with each feature. With `--every-match [NAME]`, `--simplify`, `--optimize` or `--chains LENGTH`, programs
 //! are transformed and compared with the program before, in the interpreter and, unless `--interpret` is given,
 //! in native code (`rewritten`). The exit status tells whether all agree.
 #![expect(clippy::print_stdout, reason = "this is a command")]
@@ -51,6 +51,10 @@ fn main() -> ExitCode {
         }
         if argument == "--simplify" {
             rewrites = Some(Rewrites::Simplify);
+            continue;
+        }
+        if argument == "--optimize" {
+            rewrites = Some(Rewrites::Optimize);
             continue;
         }
         if argument == "--interpret" {
@@ -114,7 +118,7 @@ fn main() -> ExitCode {
 
 fn usage() -> ExitCode {
     println!(
-        "usage: random [--target llvm|c|cuda|opencl] [--programs N] [--seed S] [--faulty N] [--loops N] [--every-match [NAME] [--applications N] | --simplify | --distribute | --chains LENGTH] [--on random|programs|polybench] [--interpret]"
+        "usage: random [--target llvm|c|cuda|opencl] [--programs N] [--seed S] [--faulty N] [--loops N] [--every-match [NAME] [--applications N] | --simplify | --optimize | --distribute | --chains LENGTH] [--on random|programs|polybench] [--interpret]"
     );
     ExitCode::from(2)
 }

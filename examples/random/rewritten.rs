@@ -1,12 +1,13 @@
 //! Programs that are transformed: at every match of the transformations, simplified, or by random chains.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::process::ExitCode;
 
 use sdfg_programs::applications::{Applications, variants};
 use sdfg_programs::random::{
-    Device, Rng, check_chain, check_distributed, check_every_match, check_on_device, check_simplify,
+    Device, Rng, check_chain, check_distributed, check_every_match, check_on_device, check_optimize,
+    check_simplify,
 };
 use sdfg_programs::rewritten::Runs;
 use sdfg_programs::subjects::{NoCase, Subjects};
@@ -26,6 +27,8 @@ pub(super) enum Rewrites {
     EveryMatch(Option<String>),
     /// Simplification.
     Simplify,
+    /// The optimiser.
+    Optimize,
     /// Random chains of so many steps.
     Chains(usize),
     /// Maps become kernels, in CUDA or OpenCL source.
@@ -56,7 +59,9 @@ impl Rewriting {
     /// Transforms programs from a seed on, and compares results. Prints a line for each program, and the totals.
     pub(super) fn run(&self, seed: u64, programs: Option<u64>, rewrites: &Rewrites) -> ExitCode {
         let of_list = match (self.on, rewrites) {
-            (Some(list), Rewrites::EveryMatch(_) | Rewrites::Simplify) => Some(list.count() as u64),
+            (Some(list), Rewrites::EveryMatch(_) | Rewrites::Simplify | Rewrites::Optimize) => {
+                Some(list.count() as u64)
+            }
             (Some(_), Rewrites::Chains(_) | Rewrites::OnDevice(_)) | (None, _) => None,
             (Some(list), Rewrites::Distribute) => Some(list.count() as u64),
         };
@@ -103,6 +108,7 @@ impl Rewriting {
             Rewrites::EveryMatch(Some(only)) => only == **name,
             Rewrites::EveryMatch(None)
             | Rewrites::Simplify
+            | Rewrites::Optimize
             | Rewrites::Chains(_)
             | Rewrites::OnDevice(_)
             | Rewrites::Distribute => true,
@@ -120,6 +126,7 @@ impl Rewriting {
             let outcome = match rewrites {
                 Rewrites::EveryMatch(_) => check_every_match(seed, &is_wanted, runs),
                 Rewrites::Simplify => check_simplify(seed, runs),
+                Rewrites::Optimize => check_optimize(seed, runs),
                 Rewrites::Chains(length) => check_chain(seed, *length, runs),
                 Rewrites::OnDevice(device) => check_on_device(seed, *device),
                 Rewrites::Distribute => check_distributed(seed),
@@ -131,6 +138,7 @@ impl Rewriting {
         let outcome = match rewrites {
             Rewrites::EveryMatch(_) => case.every_match(&is_wanted, None, runs),
             Rewrites::Simplify => case.simplified(runs),
+            Rewrites::Optimize => case.optimized(BTreeMap::new(), runs),
             Rewrites::Chains(length) => case.chain(*length, &mut Rng::new(seed ^ 0x5eed), runs),
             Rewrites::Distribute => case.distributed(&mut Rng::new(seed ^ 0x5eed)),
             Rewrites::OnDevice(_) => Err("only random programs run on a device here".to_owned()),

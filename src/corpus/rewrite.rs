@@ -5,7 +5,8 @@ use std::path::Path;
 
 use sdfg::ir::{NodeKind, Sdfg};
 use sdfg_library::transformations;
-use sdfg_transforms::{Chain, Transformation, places, simplify};
+use sdfg_transforms::auto::{Target, optimize};
+use sdfg_transforms::{Chain, Pipeline, Transformation, places, simplify};
 
 use super::run::{Engine, Loaded, checked, failed};
 use super::{Outcome, variant};
@@ -18,6 +19,8 @@ use crate::applications::{
 pub enum Rewrite {
     /// Simplification.
     Simplify,
+    /// The optimiser, for sizes that are not known.
+    Optimize,
     /// The steps of a chain.
     Chain(Chain),
     /// Every transformation, or the one with this name, at its matches.
@@ -118,6 +121,15 @@ fn attempt_all(
             rewritten.sizes = Some([Size::of(before), Size::of(&program)]);
             rewritten.simplified_by_dace = simplified_by_dace(graph);
             run(&loaded, program, engine)
+        }
+        Rewrite::Optimize => {
+            tell("optimisation");
+            let mut pipeline = Pipeline::on(before.clone());
+            optimize(&mut pipeline, &transformations(), &Target::default());
+            for applied in pipeline.applications() {
+                rewritten.applications.entry(applied.name).or_default().note(Ok(()));
+            }
+            run(&loaded, pipeline.program().clone(), engine)
         }
         Rewrite::Chain(chain) => {
             tell("the chain");

@@ -66,7 +66,8 @@ pub use loops::{
 pub use operations::Operations;
 pub use races::{Race, check_race};
 pub use rewrites::{
-    check_chain, check_distributed, check_every_match, check_on_ranks, check_simplify, transformed,
+    check_chain, check_distributed, check_every_match, check_on_ranks, check_optimize, check_simplify,
+    transformed,
 };
 pub use rng::Rng;
 pub use vectors::{check_vectors, vectors};

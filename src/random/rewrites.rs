@@ -1,5 +1,7 @@
 //! Transformations of random programs: every match, simplification, and random chains.
 
+use sdfg::symbolic::Symbol;
+
 use super::check::{Failure, on_text};
 use super::generate::generate;
 use super::inputs::inputs;
@@ -31,6 +33,18 @@ pub fn check_every_match(
 /// [`Failure`] if the simplified program is not valid, traps or gives other results.
 pub fn check_simplify(seed: u64, runs: Runs) -> Result<Applications, Box<Failure>> {
     on_program(seed, |case, _| case.simplified(runs))
+}
+
+/// Optimises the program of a seed for random sizes and compares the results with those before.
+///
+/// # Errors
+/// [`Failure`] if the optimised program is not valid, traps or gives other results, or if its chain gives another program.
+pub fn check_optimize(seed: u64, runs: Runs) -> Result<Applications, Box<Failure>> {
+    on_program(seed, |case, rng| {
+        let size = [4, 100, 2000][rng.below(3)];
+        let sizes = ["N", "M", "K"].map(|name| (Symbol::of(name), size));
+        case.optimized(sizes.into_iter().collect(), runs)
+    })
 }
 
 /// Applies a random chain of at most `length` transformations to the program of a seed, compares the results after each, and

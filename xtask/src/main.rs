@@ -61,10 +61,10 @@ Commands:
                     maps on lanes at every level and for vectors of several widths; --target c compares C source, and
                     --target cuda CUDA source of maps as kernels, which run on threads of this processor; --target opencl
                     OpenCL source on the device that $SDFG_DEVICE names, or the first one
-  random --every-match [NAME] | --simplify | --distribute | --chains LENGTH [--on random|programs|polybench] [--programs N] [--seed S]
-         [--applications N] [--interpret]
+  random --every-match [NAME] | --simplify | --optimize | --distribute | --chains LENGTH [--on random|programs|polybench]
+         [--programs N] [--seed S] [--applications N] [--interpret]
                     Transform random programs, the example programs or PolyBench's kernels: at every match of each
-                    transformation or of one, simplified, or by chains; compare with the program before in the interpreter
+                    transformation or of one, simplified, optimised, or by chains; compare with the program before in the interpreter
                     and as native code (--interpret: not native), and print the applications and refusals of each.
                     --applications goes on with random programs until each transformation was applied N times
   ranks [--ranks N] [--seed S]
@@ -79,7 +79,7 @@ Commands:
                     --target c runs their C source, compiled by gcc and by clang; --target cuda and --target opencl run
                     their maps as kernels, on this processor or a device of OpenCL; --target dace writes them for DaCe 1.0.2, which
                     loads, compiles and runs them ($SDFG_DACE_PYTHON, otherwise installed below target/)
-  corpus --simplify | --chain FILE | --every-match [TRANSFORMATION] [--most N] [--dir D] [NAME..]
+  corpus --simplify | --optimize | --chain FILE | --every-match [TRANSFORMATION] [--most N] [--dir D] [NAME..]
                     The same with graphs that are transformed before they run, at most 8 matches of each transformation
                     in one graph; print the applications and refusals of each
   survey DIR [--interpret] [--dace PYTHON] [--allow-external] [--lines FILE] [--table FILE] [--seconds N] [--steps N] [--memory MIB]

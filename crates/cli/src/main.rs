@@ -18,6 +18,7 @@ mod interpret;
 mod minimize;
 mod mpi_library;
 mod native;
+mod optimize;
 mod output;
 mod print;
 mod profile;
@@ -81,6 +82,7 @@ enum Command {
     Match(transform::Match),
     Transform(transform::Transform),
     Simplify(transform::Simplify),
+    Optimize(optimize::Optimize),
     Chain(chain::ChainCommand),
 }
 
@@ -119,6 +121,7 @@ fn main() -> ExitCode {
         Command::Transform(command) => command.execute(terminal),
         // Reading, validation and simplification ask for the same proofs.
         Command::Simplify(command) => with_proof_cache(|| command.execute(terminal)),
+        Command::Optimize(command) => with_proof_cache(|| command.execute(terminal)),
         Command::Chain(command) => command.execute(terminal),
     };
     match result {

@@ -31,6 +31,7 @@ use crate::retarget::RetargetOption;
 use crate::source::Source;
 use crate::terminal::Terminal;
 use program::Program;
+pub(crate) use program::read_machine;
 
 /// Find a configuration for each operation of a computation graph with the least total cost.
 ///
@@ -147,7 +148,7 @@ enum OrderChoice {
 enum Read {
     Graph(Tabulated),
     /// A program, whose costs are computed when they are asked for.
-    Program(Program),
+    Program(Box<Program>),
 }
 
 /// Numbers of parts: all, or with the option those that divide dimensions.
@@ -241,14 +242,14 @@ impl StrategyCommand {
                     .help("leave it out"))
             }
             (_, Some(graph)) => Ok(Read::Graph(self.graph(graph)?)),
-            (Some(program), None) => Ok(Read::Program(Program::read(
+            (Some(program), None) => Ok(Read::Program(Box::new(Program::read(
                 &Source::read(program, false)?.retargeted(self.retarget),
                 &self.symbols,
                 self.machine.as_deref(),
                 self.processors,
                 &self.model_options(),
                 terminal,
-            )?)),
+            )?))),
             (None, None) => Err(Failure::usage("there is neither a program nor a graph with costs")),
         }
     }

@@ -31,6 +31,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod auto;
 pub mod distribute;
 mod engine;
 mod lanes;

@@ -51,6 +51,12 @@ pub(super) fn machine_file(ranks: Option<u32>) -> Result<Option<String>, Failure
     text(THREADS, ranks, &rates::measure(ranks)?, &link::measure()).map(Some)
 }
 
+/// The processors that a rank has for its threads.
+fn threads(ranks: usize) -> u32 {
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    u32::try_from((processors / ranks.max(1)).max(1)).unwrap_or(u32::MAX)
+}
+
 /// The text of a file with the method of its measurements.
 fn text(how: &str, ranks: usize, rates: &Rates, link: &Link) -> Result<String, Failure> {
     let machine = Machine {
@@ -63,6 +69,8 @@ fn text(how: &str, ranks: usize, rates: &Rates, link: &Link) -> Result<String, F
         )?,
         link_bytes_per_second: plausible("link_bytes_per_second", link.bytes_per_second, 1e6..1e14)?,
         latency_seconds: plausible("latency_seconds", link.latency_seconds, 1e-10..1.0)?,
+        threads: threads(ranks),
+        ..Machine::default()
     };
     machine.check().map_err(Failure::program)?;
     Ok(format!("{how}{}", machine.to_toml()))

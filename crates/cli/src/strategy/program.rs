@@ -100,7 +100,8 @@ fn values(program: &sdfg::ir::Sdfg, symbols: &[SymbolValue]) -> Result<BTreeMap<
     Ok(values)
 }
 
-fn read_machine(name: &str) -> Result<Machine, Failure> {
+/// The machine that a file describes.
+pub(crate) fn read_machine(name: &str) -> Result<Machine, Failure> {
     let text = std::fs::read_to_string(name).map_err(|error| {
         Failure::usage(format_args!("cannot read `{name}`: {error}")).at("--machine").help("check the path")
     })?;

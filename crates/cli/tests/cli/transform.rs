@@ -210,3 +210,22 @@ fn a_transformation_applies_everywhere() {
     let times = bench.run(&["simplify", "p.sdft", "--times"]);
     assert!(times.stderr.contains("nothing to simplify"), "{times:?}");
 }
+
+#[test]
+fn programs_are_optimised_for_given_sizes() {
+    let bench = Bench::new();
+    bench.file("p.sdft", TWO_MAPS);
+    let options = ["--set", "N=1000000", "--explain", "--record", "o.json", "--verify"];
+    let found = bench.run(&[&["optimize", "p.sdft"][..], &options].concat());
+    found.prints(&["symbol N: i64"]);
+    assert_eq!(found.stdout.matches(" map ").count(), 1, "{found:?}");
+    assert!(found.stderr.starts_with("MapFusion at 1 place: "), "{found:?}");
+    assert!(found.stderr.contains(", kept\n"), "{found:?}");
+    assert_eq!(bench.run(&["chain", "apply", "p.sdft", "o.json"]).stdout, found.stdout);
+    bench.run(&["optimize", "p.sdft", "--set", "M=3"]).fails(2, &["the program has no symbol `M`"]);
+    bench.run(&["optimize", "p.sdft", "--set", "N=-1"]).fails(2, &["N"]);
+    bench.file("m.toml", "threads = 4\n");
+    let machine = bench.run(&["optimize", "p.sdft", "--machine", "m.toml"]);
+    machine.fails(2, &["missing field `ranks`", "docs/strategy.md"]);
+    bench.run(&["optimize", "p.sdft", "--machine", "none.toml"]).fails(2, &["cannot read `none.toml`"]);
+}

@@ -21,11 +21,25 @@ pub struct Machine {
     pub link_bytes_per_second: f64,
     /// Seconds that a message takes on top of its bytes; may be 0.
     pub latency_seconds: f64,
+    /// Threads of a rank, at least 1. Only the optimiser uses them.
+    #[serde(default = "default_threads")]
+    pub threads: u32,
+    /// Bytes of the cache that a thread has for itself. Only the optimiser uses them.
+    #[serde(default = "default_cache")]
+    pub cache_bytes: f64,
+}
+
+fn default_threads() -> u32 {
+    8
+}
+
+fn default_cache() -> f64 {
+    1_048_576.0
 }
 
 impl Default for Machine {
-    /// One node of a cluster per rank in round numbers: 100 Gflop/s, 20 GB/s from memory, 10 GB/s and 2 µs between ranks.
-    /// Nothing was measured.
+    /// One node of a cluster per rank in round numbers: 100 Gflop/s, 20 GB/s from memory, 10 GB/s and 2 µs between ranks, 8 threads
+    /// with 1 MiB of cache each. Nothing was measured.
     fn default() -> Self {
         Machine {
             ranks: 1,
@@ -33,6 +47,8 @@ impl Default for Machine {
             memory_bytes_per_second: 2e10,
             link_bytes_per_second: 1e10,
             latency_seconds: 2e-6,
+            threads: default_threads(),
+            cache_bytes: default_cache(),
         }
     }
 }
@@ -78,10 +94,14 @@ impl Machine {
         if self.ranks > MOST_RANKS {
             return wrong("ranks", f64::from(self.ranks), "at most 65536");
         }
+        if self.threads == 0 {
+            return wrong("threads", 0.0, "at least 1");
+        }
         for (key, value) in [
             ("operations_per_second", self.operations_per_second),
             ("memory_bytes_per_second", self.memory_bytes_per_second),
             ("link_bytes_per_second", self.link_bytes_per_second),
+            ("cache_bytes", self.cache_bytes),
         ] {
             if !(value.is_finite() && value > 0.0) {
                 return wrong(key, value, "positive and finite");
@@ -96,17 +116,21 @@ impl Machine {
     /// The description as a file, with units; reading it gives the same machine.
     pub fn to_toml(&self) -> String {
         format!(
-            "# A machine for `sdfg strategy --machine FILE`. All ranks are alike.\n\
+            "# A machine for `--machine FILE` of `sdfg strategy`, `distribute` and `optimize`. All ranks are alike.\n\
              ranks = {}\n\
              operations_per_second = {:?} # of one rank\n\
              memory_bytes_per_second = {:?} # read or written by one rank\n\
              link_bytes_per_second = {:?} # received by one rank\n\
-             latency_seconds = {:?} # of one message, on top of its bytes\n",
+             latency_seconds = {:?} # of one message, on top of its bytes\n\
+             threads = {} # of one rank\n\
+             cache_bytes = {:?} # of one thread\n",
             self.ranks,
             self.operations_per_second,
             self.memory_bytes_per_second,
             self.link_bytes_per_second,
-            self.latency_seconds
+            self.latency_seconds,
+            self.threads,
+            self.cache_bytes
         )
     }
 }
@@ -133,6 +157,8 @@ mod tests {
             ("= 10000000000.0", "= inf", "`link_bytes_per_second` is inf"),
             ("2e-6", "nan", "`latency_seconds` is NaN"),
             ("latency_seconds", "latency", "unknown field `latency`"),
+            ("threads = 8", "threads = 0", "`threads` is 0; it has to be at least 1"),
+            ("cache_bytes = 1", "cache_bytes = -1", "`cache_bytes` is -1"),
             ("ranks = 1", "", "missing field `ranks`"),
             ("ranks = 1", "ranks = many", "line 2"),
         ] {

@@ -1,0 +1,233 @@
+//! The rules of the optimiser.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use sdfg::ir::{NodeKind, Sdfg};
+use serde_json::Value;
+
+use super::Target;
+use super::model::Model;
+use crate::engine::{Match, Pipeline, Registry, Step, Transformation, matches, places};
+use crate::rewrites::{
+    LiftToLibrary, LoopToMap, MapCollapse, MapDimShuffle, MapFusion, MapReduceFusion, MapTiling,
+};
+
+/// A change of the predicted time by less than this factor is none: the model is not that exact.
+const WORTHWHILE: f64 = 0.95;
+/// Tiles cost code and short loops, so they have to gain more.
+const TILING_GAIN: f64 = 0.7;
+/// Edges of tiles, in iterations.
+const TILES: [i64; 3] = [32, 64, 128];
+/// The most dimensions of which all orders are tried.
+const MOST_DIMENSIONS: usize = 4;
+/// The most places at which a rule for single places tries its candidates.
+const MOST_PLACES: usize = 200;
+
+/// A transformation that the optimiser tried.
+#[derive(Clone, Debug)]
+pub struct Decision {
+    /// The transformation with its parameters.
+    pub transformation: String,
+    /// The place, or the number of places.
+    pub at: String,
+    /// Predicted seconds of the program before.
+    pub before: f64,
+    /// Predicted seconds of the program after it.
+    pub after: f64,
+    /// Whether it was kept.
+    pub is_kept: bool,
+}
+
+impl fmt::Display for Decision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Decision { transformation, at, before, after, is_kept } = self;
+        let kept = if *is_kept { "kept" } else { "not kept" };
+        write!(f, "{transformation} at {at}: {} to {}, {kept}", shown(*before), shown(*after))
+    }
+}
+
+/// Seconds with three digits and a unit.
+fn shown(seconds: f64) -> String {
+    let (factor, unit) = match seconds {
+        s if s < 1e-6 => (1e9, "ns"),
+        s if s < 1e-3 => (1e6, "us"),
+        s if s < 1.0 => (1e3, "ms"),
+        _ => (1.0, "s"),
+    };
+    let number = seconds * factor;
+    let digits = if number < 10.0 { 2 } else { usize::from(number < 100.0) };
+    format!("{number:.digits$} {unit}")
+}
+
+/// Optimises the program of a pipeline. The pipeline has the transformations that were kept. Gives all decisions, in order.
+///
+/// `registry` has the transformations of simplification.
+pub fn optimize(pipeline: &mut Pipeline, registry: &Registry, target: &Target) -> Vec<Decision> {
+    let model = Model { target };
+    let mut run = Run { pipeline, registry, model, decisions: Vec::new() };
+    run.simplify();
+    run.everywhere(LoopToMap::default());
+    run.everywhere(MapFusion::default());
+    run.everywhere(MapReduceFusion::default());
+    run.lift();
+    run.best_of(orders, WORTHWHILE);
+    run.best_of(|_, _| vec![MapCollapse::default()], WORTHWHILE);
+    run.best_of(tiles, TILING_GAIN);
+    run.decisions
+}
+
+struct Run<'p> {
+    pipeline: &'p mut Pipeline,
+    registry: &'p Registry,
+    model: Model<'p>,
+    decisions: Vec<Decision>,
+}
+
+impl Run<'_> {
+    fn seconds(&self) -> f64 {
+        self.model.seconds(self.pipeline.program())
+    }
+
+    /// Simplification never makes a program slower.
+    fn simplify(&mut self) {
+        if self.pipeline.simplify(self.registry, None).is_empty() {
+            // A chain without idle steps is easier to read. There is a step, so this cannot fail.
+            let _ = self.pipeline.undo();
+        }
+    }
+
+    /// Applies a transformation wherever it applies, if that gains altogether.
+    fn everywhere<T: Transformation + Clone + 'static>(&mut self, transformation: T) {
+        let count = matches(self.pipeline.program(), &transformation).len();
+        if count == 0 {
+            return;
+        }
+        let before = self.seconds();
+        let steps = self.pipeline.applications().count();
+        if self.pipeline.apply(Step::from(transformation.clone()).everywhere(None)).is_err() {
+            return;
+        }
+        self.simplify();
+        let after = self.seconds();
+        let is_kept = after <= before;
+        if !is_kept {
+            self.undo_to(steps);
+        }
+        let at = if count == 1 { "1 place".to_owned() } else { format!("{count} places") };
+        self.decide(&transformation, at, (before, after), is_kept);
+    }
+
+    /// Products of matrices become library nodes, whose expansions know the caches.
+    fn lift(&mut self) {
+        let transformation = LiftToLibrary::default();
+        let count = matches(self.pipeline.program(), &transformation).len();
+        let before = self.seconds();
+        if count > 0 && self.pipeline.apply(Step::from(transformation.clone()).everywhere(None)).is_ok() {
+            let after = self.seconds();
+            self.decide(&transformation, format!("{count} places"), (before, after), true);
+        }
+    }
+
+    /// At each place, keeps the candidate after which the program is fastest, if it gains by a factor.
+    fn best_of<T: Transformation + Clone + Default + 'static>(
+        &mut self,
+        candidates: impl Fn(&Sdfg, &Match) -> Vec<T>,
+        gain: f64,
+    ) {
+        let mut done = BTreeSet::new();
+        for _ in 0..MOST_PLACES {
+            let program = self.pipeline.program();
+            let name = |found: &Match| {
+                found.paths(program).iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+            };
+            let next = places(program, &T::default()).into_iter().find(|found| !done.contains(&name(found)));
+            let Some(found) = next else { return };
+            let at = name(&found);
+            let candidates = candidates(program, &found);
+            done.insert(at.clone());
+            let before = self.seconds();
+            let mut best: Option<(f64, T)> = None;
+            for candidate in candidates {
+                if self.pipeline.apply_at(&candidate, &found).is_err() {
+                    continue;
+                }
+                let after = self.seconds();
+                // The application is there, so this cannot fail.
+                let _ = self.pipeline.undo();
+                if best.as_ref().is_none_or(|(least, _)| after < *least) {
+                    best = Some((after, candidate));
+                }
+            }
+            let Some((after, candidate)) = best else { continue };
+            let is_kept = after < gain * before && self.pipeline.apply_at(&candidate, &found).is_ok();
+            self.decide(&candidate, at, (before, after), is_kept);
+        }
+    }
+
+    fn undo_to(&mut self, steps: usize) {
+        while self.pipeline.applications().count() > steps && self.pipeline.undo().is_ok() {}
+    }
+
+    fn decide(
+        &mut self,
+        transformation: &dyn Transformation,
+        at: String,
+        (before, after): (f64, f64),
+        is_kept: bool,
+    ) {
+        let mut shown = transformation.metadata().name.to_owned();
+        let is_set = |value: &Value| value.as_array().is_some_and(|list| !list.is_empty());
+        let parameters = transformation.parameters();
+        for (name, value) in parameters.as_object().into_iter().flatten().filter(|(_, value)| is_set(value)) {
+            shown.push_str(&format!(" {name}={value}"));
+        }
+        self.decisions.push(Decision { transformation: shown, at, before, after, is_kept });
+    }
+}
+
+/// The map of a match at its first node.
+fn map_of<'p>(program: &'p Sdfg, found: &Match) -> Option<&'p sdfg::ir::Map> {
+    let mut sdfg = program;
+    for (state, node) in &found.calls {
+        let NodeKind::Nested(nested) = &sdfg.state(*state).node(*node).kind else { return None };
+        sdfg = &nested.sdfg;
+    }
+    match &sdfg.state(found.state()).node(found.node(0)).kind {
+        NodeKind::MapEntry(map) => Some(map),
+        _ => None,
+    }
+}
+
+/// All other orders of the dimensions of a map.
+fn orders(program: &Sdfg, found: &Match) -> Vec<MapDimShuffle> {
+    let Some(map) = map_of(program, found) else { return Vec::new() };
+    if !(2..=MOST_DIMENSIONS).contains(&map.params.len()) {
+        return Vec::new();
+    }
+    let mut orders: Vec<Vec<&str>> = vec![Vec::new()];
+    for _ in &map.params {
+        orders = orders
+            .iter()
+            .flat_map(|order| {
+                let left = map.params.iter().map(sdfg::symbolic::Symbol::as_str);
+                left.filter(|param| !order.contains(param)).map(|param| {
+                    let mut longer = order.clone();
+                    longer.push(param);
+                    longer
+                })
+            })
+            .collect();
+    }
+    // The first order is the present one.
+    orders.into_iter().skip(1).map(MapDimShuffle::new).collect()
+}
+
+/// Tiles of a map of several dimensions.
+fn tiles(program: &Sdfg, found: &Match) -> Vec<MapTiling> {
+    let dimensions = map_of(program, found).map_or(0, |map| map.params.len());
+    if dimensions < 2 {
+        return Vec::new();
+    }
+    TILES.iter().map(|edge| MapTiling::new(vec![*edge; dimensions])).collect()
+}

@@ -1,0 +1,168 @@
+//! The optimiser: its decisions on small programs. Random programs are compared in the tests of the root package.
+
+use std::collections::BTreeMap;
+
+use sdfg::ir::Sdfg;
+use sdfg::symbolic::Symbol;
+use sdfg_transforms::auto::{Decision, Target, optimize};
+use sdfg_transforms::strategy::model::Machine;
+use sdfg_transforms::{Pipeline, Registry};
+
+/// The text of an optimised program, where every symbol is `size`, and the decisions.
+fn optimized(text: &str, size: i64) -> (String, Vec<Decision>) {
+    let program: Sdfg =
+        sdfg::text::parse("test.sdft", text).unwrap_or_else(|errors| panic!("{text}\n{errors:?}"));
+    let sizes: BTreeMap<Symbol, i64> = program.symbols().map(|(symbol, _)| (symbol.clone(), size)).collect();
+    let mut pipeline = Pipeline::on(program.clone());
+    let target = Target { machine: Machine::default(), sizes };
+    let decisions = optimize(&mut pipeline, &Registry::standard(), &target);
+    let replayed = pipeline.chain().replay(program, &Registry::standard()).expect("the chain is replayed");
+    let after = sdfg::text::print(pipeline.program());
+    assert_eq!(sdfg::text::print(replayed.program()), after);
+    pipeline.finish().unwrap_or_else(|error| panic!("{error}\n{after}"));
+    (after, decisions)
+}
+
+/// A map over matrices with one tasklet, which writes by `write`.
+fn map(parameters: &str, code: &str, reads: &[&str], write: &str) -> String {
+    let names = |element: &&str| element.split('[').next().unwrap_or_default().to_owned();
+    let inputs: Vec<String> = (0..reads.len()).map(|at| format!("x{at}")).collect();
+    let mut lines = vec![format!("    tasklet t ({}) -> (y) {{ {code} }}", inputs.join(", "))];
+    let mut outside = Vec::new();
+    for (at, read) in reads.iter().enumerate() {
+        lines.push(format!("    m.{} -> t.x{at}: {read}", names(read)));
+        outside.push(format!("  access {0}\n  {0} -> m.{0}", names(read)));
+    }
+    let to = names(&write);
+    format!(
+        "state s {{\n  map m [{parameters}] {{\n{}\n    t.y -> m.to: {write}\n  }}\n{}\n  access to = {to}\n  m.to -> to\n}}",
+        lines.join("\n"),
+        outside.join("\n")
+    )
+}
+
+fn program(contents: &str) -> String {
+    format!(
+        "sdfg p {{\n  symbol N: i64\n  array A: f64[N, N]\n  array B: f64[N, N]\n  array C: f64[N, N]\n{contents}\n}}"
+    )
+}
+
+#[test]
+fn maps_over_a_transient_become_one() {
+    let two = program(
+        "transient array T: f64[N, N]
+state s {
+  access A
+  access T
+  access B
+  map first [i = 0:N, j = 0:N] {
+    tasklet t (x) -> (y) { y = x + 1 }
+    first.A -> t.x: A[i, j]
+    t.y -> first.T: T[i, j]
+  }
+  map second [i = 0:N, j = 0:N] {
+    tasklet t2 (x) -> (y) { y = 2 * x }
+    second.T -> t2.x: T[i, j]
+    t2.y -> second.B: B[i, j]
+  }
+  A -> first.A
+  first.T -> T
+  T -> second.T
+  second.B -> B
+}",
+    );
+    let (after, decisions) = optimized(&two, 4000);
+    assert_eq!(after.matches("map ").count(), 1, "{after}");
+    let fusion =
+        decisions.iter().find(|decision| decision.transformation == "MapFusion").expect("a decision");
+    assert!(fusion.is_kept && fusion.after < 0.6 * fusion.before, "{fusion}");
+}
+
+#[test]
+fn the_innermost_dimension_has_unit_stride() {
+    let text = program(&map("j = 0:N, i = 0:N", "y = 2 * x0", &["A[i, j]"], "B[i, j]"));
+    assert!(optimized(&text, 2000).0.contains("[i = 0:N, j = 0:N]"));
+    let good = program(&map("i = 0:N, j = 0:N", "y = 2 * x0", &["A[i, j]"], "B[i, j]"));
+    assert!(optimized(&good, 2000).0.contains("[i = 0:N, j = 0:N]"));
+}
+
+/// Threads that share `k` add to the same elements of a row.
+#[test]
+fn sums_of_several_threads_take_longer() {
+    let before = |write: &str| {
+        let text = program(&map("k = 0:N, i = 0:N", "y = x0", &["A[k, i]"], write));
+        optimized(&text, 2000).1[0].before
+    };
+    let (meeting, apart) = (before("C[0, i] wcr(sum)"), before("C[k, i] wcr(sum)"));
+    assert!(meeting > 1.5 * apart, "{meeting} {apart}");
+}
+
+#[test]
+fn tiles_are_made_where_data_leave_the_cache() {
+    let transposed = program(&map("i = 0:N, j = 0:N", "y = x0", &["A[j, i]"], "B[i, j]"));
+    let (large, decisions) = optimized(&transposed, 20000);
+    assert!(large.contains("tiles0"), "{decisions:?}\n{large}");
+    let (small, _) = optimized(&transposed, 100);
+    assert!(!small.contains("tiles0"), "{small}");
+}
+
+#[test]
+fn independent_iterations_of_a_loop_become_a_map() {
+    let text = program(
+        "for rows: i = 0:N {
+  state s {
+    access A
+    access B
+    tasklet t (x) -> (y) { y = x + 1 }
+    A -> t.x: A[i, 0]
+    t.y -> B: B[i, 0]
+  }
+}",
+    );
+    let (after, decisions) = optimized(&text, 1000);
+    assert!(after.contains("map rows [i = 0:N]"), "{after}");
+    assert!(decisions[0].to_string().starts_with("LoopToMap at 1 place: "), "{}", decisions[0]);
+}
+
+/// A sum in a transient of an iteration needs no atomic operation.
+#[test]
+fn sums_of_an_iteration_are_its_own() {
+    let text = program(
+        "transient array row: f64[N]
+for rows: r = 0:N {
+  state s {
+    map clear [p = 0:N] {
+      tasklet zero () -> (o) { o = 0.0 }
+      zero.o -> clear.row: row[p]
+      order clear -> zero
+    }
+    access row
+    map multiply [p = 0:N, s = 0:N] {
+      tasklet t (a, b) -> (o) { o = a * b }
+      multiply.A -> t.a: A[r, s]
+      multiply.B -> t.b: B[s, p]
+      t.o -> multiply.row: row[p] wcr(sum)
+    }
+    access A
+    access B
+    access sums = row
+    map store [p = 0:N] {
+      tasklet u (x) -> (y) { y = x }
+      store.row -> u.x: row[p]
+      u.y -> store.C: C[r, p]
+    }
+    access C
+    clear.row -> row
+    order row -> A
+    order row -> B
+    A -> multiply.A
+    B -> multiply.B
+    multiply.row -> sums
+    sums -> store.row
+    store.C -> C
+  }
+}",
+    );
+    let (after, decisions) = optimized(&text, 150);
+    assert!(after.contains("map rows [r = 0:N]"), "{decisions:?}\n{after}");
+}
