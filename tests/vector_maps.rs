@@ -2,7 +2,7 @@
 
 use sdfg::ir::FloatMode;
 use sdfg::validate::{Validated, validate};
-use sdfg_codegen::llvm::{self, CompileOptions, Cpu};
+use sdfg_codegen::llvm::{self, CompileOptions, Cpu, OptLevel};
 use sdfg_codegen::lower::{Capability, LowerError, Refusal, Target, VectorRefusal, lower, refusals};
 use sdfg_codegen::plan::{LevelKind, Plan};
 
@@ -577,4 +577,18 @@ fn vectors_divide_a_known_maximum() {
     for (ty, most, expected) in cases.into_iter().chain([("f32", 48, "24"), ("f32", 1000, "32")]) {
         assert_eq!(width(ty, most), expected, "{ty}, at most {most}");
     }
+}
+
+/// The quick level writes out the iterations of unrolled maps, because its pass list has no unrolling. The others leave it to LLVM.
+#[test]
+fn unrolled_maps_are_written_out_at_the_quick_level() {
+    let text = map("f64", "0:4", "b = a + a", "i", "i").replace("schedule(simd)", "schedule(unrolled)");
+    let additions = |level: OptLevel| {
+        let plan = try_plan(&text).unwrap_or_else(|error| panic!("{error}"));
+        let options = CompileOptions { level, ..options() };
+        let code = llvm::llvm_ir(&plan, &options, false).unwrap_or_else(|error| panic!("{error}"));
+        code.matches("fadd contract double").count()
+    };
+    assert_eq!(additions(OptLevel::Quick), 4);
+    assert_eq!(additions(OptLevel::O3), 1);
 }

@@ -51,6 +51,8 @@ Commands:
                     Compare distributed programs on 1 and 2 ranks with C written by hand with MPI, and with ScaLAPACK, and
                     strategies with each other (jacobi, jacobi_small, conjugate_gradient, conjugate_gradient_small, product,
                     strategies); --quick takes small sizes
+  bench optimize [KERNEL..]
+                    Measure PolyBench's kernels before and after the optimiser, with 1 and 2 threads
   bench interpret   Measure the tasklets per second of the interpreter
   bench strategy    Measure the strategy search on given graphs ($SDFG_STRATEGY) and on generated ones
   gpu FOLDER [--programs N]
@@ -144,6 +146,7 @@ fn run(arguments: &[&str]) -> Result<()> {
             ["strategy"] => jobs::example("sdfg-transforms", "bench_strategy", &[]),
             ["transforms"] => jobs::example("sdfg-transforms", "bench_transforms", &[]),
             ["cpu", options @ ..] => cpu::bench(options),
+            ["optimize", kernels @ ..] => jobs::example("sdfg-programs", "bench_optimize", kernels),
             ["dace", options @ ..] => dace::bench(options),
             ["baseline", names @ ..] => jobs::baseline(names),
             ["mpi", options @ ..] => jobs::mpi(options),

@@ -138,24 +138,32 @@ impl Model<'_> {
                 let moves = state.each_in_edge(node).count() + state.each_out_edge(node).count();
                 moves as f64 / self.accesses_per_second()
             }
-            NodeKind::Reduce(_) | NodeKind::Library(_) => {
-                let bytes = |edge: &sdfg::ir::Edge| -> f64 {
-                    let accesses = edge.memlet.accesses();
-                    accesses
-                        .map(|access| {
-                            let size = sdfg.container(access.container).element.size() as f64;
-                            elements(access.subset(), values) * size
-                        })
-                        .sum()
-                };
-                let edges = state.each_in_edge(node).chain(state.each_out_edge(node));
-                edges.map(|(_, edge)| bytes(edge)).sum::<f64>() / self.target.machine.memory_bytes_per_second
-            }
+            NodeKind::Reduce(_) | NodeKind::Library(_) => self.library(sdfg, state, node, values),
             NodeKind::Access(_)
             | NodeKind::MapExit(_)
             | NodeKind::ConsumeEntry(_)
             | NodeKind::ConsumeExit(_) => 0.0,
         }
+    }
+
+    /// Seconds of a node that an expansion computes, near the peak of the machine. An operation for each combination of indices of a
+    /// product of two operands: `M K` and `K N` elements and `M N` results are `M N K` of them.
+    fn library(&self, sdfg: &Sdfg, state: &State, node: NodeId, values: &Values) -> f64 {
+        let edges = state.each_in_edge(node).chain(state.each_out_edge(node));
+        let accesses = edges.flat_map(|(_, edge)| edge.memlet.accesses());
+        let sizes: Vec<(f64, f64)> = accesses
+            .map(|access| {
+                let count = elements(access.subset(), values);
+                (count, count * sdfg.container(access.container).element.size() as f64)
+            })
+            .collect();
+        let bytes: f64 = sizes.iter().map(|(_, bytes)| bytes).sum();
+        let operations = match sizes.as_slice() {
+            [(a, _), (b, _), (c, _)] => 2.0 * (a * b * c).sqrt(),
+            other => other.iter().map(|(count, _)| count).sum(),
+        };
+        let machine = &self.target.machine;
+        (operations / machine.operations_per_second).max(bytes / machine.memory_bytes_per_second)
     }
 
     /// Seconds of a call with the values of its caller.

@@ -47,6 +47,11 @@ impl fmt::Display for Decision {
     }
 }
 
+/// A number of places.
+fn counted(count: usize) -> String {
+    if count == 1 { "1 place".to_owned() } else { format!("{count} places") }
+}
+
 /// Seconds with three digits and a unit.
 fn shown(seconds: f64) -> String {
     let (factor, unit) = match seconds {
@@ -114,8 +119,7 @@ impl Run<'_> {
         if !is_kept {
             self.undo_to(steps);
         }
-        let at = if count == 1 { "1 place".to_owned() } else { format!("{count} places") };
-        self.decide(&transformation, at, (before, after), is_kept);
+        self.decide(&transformation, counted(count), (before, after), is_kept);
     }
 
     /// Products of matrices become library nodes, whose expansions know the caches.
@@ -125,7 +129,7 @@ impl Run<'_> {
         let before = self.seconds();
         if count > 0 && self.pipeline.apply(Step::from(transformation.clone()).everywhere(None)).is_ok() {
             let after = self.seconds();
-            self.decide(&transformation, format!("{count} places"), (before, after), true);
+            self.decide(&transformation, counted(count), (before, after), true);
         }
     }
 
