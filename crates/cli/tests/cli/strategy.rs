@@ -157,6 +157,8 @@ fn a_machine_is_measured_into_a_file_that_costs_are_computed_with() {
         "memory_bytes_per_second",
         "link_bytes_per_second",
         "latency_seconds",
+        "threads",
+        "cache_bytes",
     ];
     assert_eq!(keys, expected, "{machine}");
     bench.file("two.sdft", PROGRAM);
