@@ -46,7 +46,9 @@ pub(crate) struct Optimize {
 
 impl Optimize {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
-        Destination::new(self.output.as_deref()).check()?;
+        for written in [&self.output, &self.record] {
+            Destination::new(written.as_deref()).check()?;
+        }
         let machine = self.machine.as_deref().map_or(Ok(Machine::default()), read_machine)?;
         let before = self.program.read(terminal)?;
         check_symbols(&before, "--set", &self.sizes)?;

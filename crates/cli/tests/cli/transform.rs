@@ -228,4 +228,6 @@ fn programs_are_optimised_for_given_sizes() {
     let machine = bench.run(&["optimize", "p.sdft", "--machine", "m.toml"]);
     machine.fails(2, &["missing field `ranks`", "docs/strategy.md"]);
     bench.run(&["optimize", "p.sdft", "--machine", "none.toml"]).fails(2, &["cannot read `none.toml`"]);
+    bench.run(&["optimize", "p.sdft", "--record", "none/o.json", "-o", "o.sdft"]).fails(2, &["none/o.json"]);
+    assert!(!bench.path("o.sdft").exists(), "nothing is half-written");
 }

@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use sdfg::ir::{NodeKind, Sdfg};
+use sdfg::ir::Sdfg;
+use sdfg::symbolic::Symbol;
 use serde_json::Value;
 
 use super::Target;
 use super::model::Model;
-use crate::engine::{Match, Pipeline, Registry, Step, Transformation, matches, places};
+use crate::engine::{Match, Pipeline, Registry, Site, Step, Tables, Transformation, matches, places};
 use crate::rewrites::{
     LiftToLibrary, LoopToMap, MapCollapse, MapDimShuffle, MapFusion, MapReduceFusion, MapTiling,
 };
@@ -190,31 +191,25 @@ impl Run<'_> {
     }
 }
 
-/// The map of a match at its first node.
-fn map_of<'p>(program: &'p Sdfg, found: &Match) -> Option<&'p sdfg::ir::Map> {
-    let mut sdfg = program;
-    for (state, node) in &found.calls {
-        let NodeKind::Nested(nested) = &sdfg.state(*state).node(*node).kind else { return None };
-        sdfg = &nested.sdfg;
-    }
-    match &sdfg.state(found.state()).node(found.node(0)).kind {
-        NodeKind::MapEntry(map) => Some(map),
-        _ => None,
-    }
+/// The parameters of the map of a match at its first node.
+fn parameters(program: &Sdfg, found: &Match) -> Vec<Symbol> {
+    let tables = Tables::new();
+    let map = Site::of(program, found, &tables).and_then(|site| site.map(0).ok());
+    map.map_or_else(Vec::new, |map| map.params.clone())
 }
 
 /// All other orders of the dimensions of a map.
 fn orders(program: &Sdfg, found: &Match) -> Vec<MapDimShuffle> {
-    let Some(map) = map_of(program, found) else { return Vec::new() };
-    if !(2..=MOST_DIMENSIONS).contains(&map.params.len()) {
+    let params = parameters(program, found);
+    if !(2..=MOST_DIMENSIONS).contains(&params.len()) {
         return Vec::new();
     }
     let mut orders: Vec<Vec<&str>> = vec![Vec::new()];
-    for _ in &map.params {
+    for _ in &params {
         orders = orders
             .iter()
             .flat_map(|order| {
-                let left = map.params.iter().map(sdfg::symbolic::Symbol::as_str);
+                let left = params.iter().map(Symbol::as_str);
                 left.filter(|param| !order.contains(param)).map(|param| {
                     let mut longer = order.clone();
                     longer.push(param);
@@ -229,7 +224,7 @@ fn orders(program: &Sdfg, found: &Match) -> Vec<MapDimShuffle> {
 
 /// Tiles of a map of several dimensions.
 fn tiles(program: &Sdfg, found: &Match) -> Vec<MapTiling> {
-    let dimensions = map_of(program, found).map_or(0, |map| map.params.len());
+    let dimensions = parameters(program, found).len();
     if dimensions < 2 {
         return Vec::new();
     }
