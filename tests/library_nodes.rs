@@ -521,7 +521,7 @@ impl Product {
 /// Sizes of which blocks and panels leave something over, or nothing, or are not filled.
 #[test]
 fn blocked_products_of_any_size() {
-    const SIZES: [[i64; 5]; 12] = [
+    const SIZES: [[i64; 5]; 17] = [
         [0, 5, 3, 2, 1],
         [4, 4, 0, 1, 2],
         [1, 1, 1, 1, 1],
@@ -534,6 +534,12 @@ fn blocked_products_of_any_size() {
         [24, 48, 512, 1, 2],
         [33, 509, 17, 2, 2],
         [4, 1, 2100, 1, 1],
+        // Thin matrices on either side, with products that fill no vector, and several panels.
+        [50, 5, 40, 1, 2],
+        [2, 60, 70, 1, 1],
+        [41, 2, 75, 2, 1],
+        [70, 23, 33, 1, 1],
+        [43, 53, 600, 1, 1],
     ];
     for case in &PRODUCTS {
         let text = case.text();

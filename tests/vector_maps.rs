@@ -96,6 +96,13 @@ fn many_iterations_are_vectors_and_a_rest() {
     );
 }
 
+/// Vectors that only copy stay vectors: calls take longer than some of them.
+#[test]
+fn copies_by_vectors_are_no_calls() {
+    let text = written(&map("f64", "0:min(N, 24)", "b = a", "i", "i"));
+    assert_has(&text, &["load <4 x double>", "\"no-builtin-memcpy\""]);
+}
+
 /// Left to itself, LLVM 19 stores the parts of a long vector in any order, which is slow beyond the nearest cache.
 #[test]
 fn long_vectors_go_to_memory_by_registers_in_order() {

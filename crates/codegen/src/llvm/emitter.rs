@@ -236,6 +236,13 @@ impl<'ctx> Emitter<'ctx> {
         function
     }
 
+    /// Keeps LLVM from turning loops of a function that copy elements into calls of `memcpy`: vectors that the program asks for
+    /// are often few, and such a call takes longer than ten of them.
+    pub(super) fn keep_copies(&self, function: FunctionValue<'ctx>) {
+        let attribute = self.context.create_string_attribute("no-builtin-memcpy", "");
+        function.add_attribute(AttributeLoc::Function, attribute);
+    }
+
     /// Lets vectors of a function be cut into registers as wide as the processor prefers, but of no fewer bytes than any loop of the
     /// function asks for: registers of 512 bits are slower than two of 256 on many.
     pub(super) fn prefer_registers(&self, function: FunctionValue<'ctx>, bytes: u64) {

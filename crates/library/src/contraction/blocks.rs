@@ -4,17 +4,21 @@
 //! the roles of `A` and `B` exchanged. A tile of [`ROWS`] by [`Blocks::columns`] sums stays in registers: the
 //! innermost loop, over products, adds to it a column of `A` times a row of `B`. Strips of `B`, as wide as a tile, are
 //! copied into the order of their accesses; a panel of them fits into the second-level cache. The rows of a tile of
-//! `A` are copied into the first-level cache. Threads share the panels, and the rows of tiles. Copies of rows and
-//! columns at the border repeat the last ones of the matrix, so every tile is whole. Only the elements of `C` are written.
+//! `A` are copied into the first-level cache. Threads share the panels, and the rows of tiles. The last tile of a row or
+//! column ends at the border and computes elements of the tile before it again; each element of `C` is written once.
+//!
+//! Products with few rows or columns use each element of a matrix seldom, so copies do not pay: [`super::thin`] has their
+//! loops. Products of few elements are plain loops. If extents are symbols, branches select among these.
 //!
 //! All other labels become enclosing loops: labels of output dimensions become dimensions of the parallel
-//! map, and summed labels become control-flow loops. Products of few elements, which only the run tells, have a
-//! loop of their own.
+//! map, and summed labels become control-flow loops.
 
 use sdfg::dtype::ScalarType;
 use sdfg::symbolic::Expr;
 
 use super::expand::param;
+use super::thin::Destination;
+use super::tile::Tile;
 use super::{Contraction, Label, Term};
 use crate::error::ExpandErrorKind;
 use crate::operand::Operand;
@@ -29,10 +33,10 @@ const ROW_BYTES: i64 = 192;
 const DEPTH_BYTES: i64 = 2048;
 /// Bytes of a panel of `B`, about half of a second-level cache.
 const PANEL_BYTES: i64 = 1 << 20;
-/// Extents of matrices below which tiles do not pay: rows, columns, and products of an element.
-const LEAST: [i64; 3] = [4, 4, 4];
-/// Multiplications below which tiles do not pay.
-const SMALL: i64 = 8192;
+/// Extents of matrices below which neither tiles nor the loops of thin matrices pay: rows, columns, and products of an element.
+const LEAST: [i64; 3] = [2, 2, 4];
+/// Multiplications below which plain loops are as fast.
+const SMALL: i64 = 1024;
 /// The panels of `B`.
 const PANELS: &str = "__panels";
 /// The rows of `A` of a tile.
@@ -42,13 +46,50 @@ const SUMS: [&str; 2] = ["__sums", "__tile"];
 
 /// A contraction with the labels that make it a product of matrices.
 pub(super) struct Blocks<'c> {
-    contraction: &'c Contraction,
+    pub(super) contraction: &'c Contraction,
     /// `A` and `B`.
-    left: &'c Term,
-    right: &'c Term,
-    row: Label,
-    depth: Label,
-    column: Label,
+    pub(super) left: &'c Term,
+    pub(super) right: &'c Term,
+    pub(super) row: Label,
+    pub(super) depth: Label,
+    pub(super) column: Label,
+}
+
+/// How products are added to the result.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Store {
+    /// The first ones are stored: nothing has set the result before.
+    First,
+    /// All are added.
+    Add,
+}
+
+impl Store {
+    /// The resolution of a write.
+    pub(super) const fn resolution(self) -> &'static str {
+        match self {
+            Store::First => "",
+            Store::Add => " wcr(sum)",
+        }
+    }
+}
+
+/// A comparison of extents.
+pub(super) enum Truth {
+    Yes,
+    No,
+    /// The run tells.
+    Open(String),
+}
+
+impl Truth {
+    pub(super) fn not(self) -> Self {
+        match self {
+            Truth::Yes => Truth::No,
+            Truth::No => Truth::Yes,
+            Truth::Open(condition) => Truth::Open(format!("not ({condition})")),
+        }
+    }
 }
 
 impl Contraction {
@@ -88,71 +129,99 @@ impl Blocks<'_> {
     /// Appends the states.
     pub(super) fn states(&self, template: &mut Template, target: &Target) -> Result<(), ExpandErrorKind> {
         let this = self.contraction;
-        this.start(template, target)?;
         let outer: Vec<Label> = this.reduced().into_iter().filter(|label| *label != self.depth).collect();
-        let is_few = self.is_few(template);
-        if let Some(is_few) = &is_few {
-            template.blocks(&format!("if __few: {is_few} {{\n"));
-            let dimensions = this.dimensions(template, &this.order());
-            template.elementwise(this.products("few", dimensions, target, true)?);
-            template.blocks("} else {\n");
+        let is_set_by_products = outer.is_empty() && this.is_fresh(target);
+        let store = if is_set_by_products { Store::First } else { Store::Add };
+        if store == Store::Add {
+            this.start(template, target)?;
         }
-        for (label, (param, range)) in outer.iter().zip(this.dimensions(template, &outer)) {
+        let small = self.is_small(template);
+        choose(
+            template,
+            "__few",
+            &small,
+            |template| {
+                if store == Store::First {
+                    this.start(template, target)?;
+                }
+                let dimensions = this.dimensions(template, &this.order());
+                template.elementwise(this.products("few", dimensions, target, true)?);
+                Ok(())
+            },
+            |template| {
+                let to = Destination { target, outer: &outer, store };
+                self.thin(template, to, |template| self.tiles(template, to))
+            },
+        )
+    }
+
+    /// Appends the loops over panels.
+    fn tiles(
+        &self,
+        template: &mut Template,
+        Destination { target, outer, store }: Destination<'_>,
+    ) -> Result<(), ExpandErrorKind> {
+        for (label, (param, range)) in outer.iter().zip(self.contraction.dimensions(template, outer)) {
             template.blocks(&format!("for __sum{label}: {param} = {range} {{\n"));
         }
         let (depth, step) = (self.extent(template, self.depth), self.depth_of_panels());
         template.blocks(&format!(
             "for __depth: __first = 0:{depth}:{step} {{
 state bounds {{}}
--> pack with (__count = min({step}, {depth} - __first))
+-> pack with (__count = min({step}, {depth} - __first), __fresh = max(0, 1 - __first))
 "
         ));
         self.declare(template);
         self.pack(template);
-        self.multiply(template, target)?;
+        self.multiply(template, target, store)?;
         template.blocks("}\n");
         outer.iter().for_each(|_| template.blocks("}\n"));
-        if is_few.is_some() {
-            template.blocks("}\n");
-        }
         Ok(())
     }
 
-    /// The condition for products of too few elements for tiles, unless constants answer it.
-    fn is_few(&self, template: &mut Template) -> Option<String> {
+    /// Whether there are too few products for more than a plain loop.
+    fn is_small(&self, template: &mut Template) -> Truth {
         let labels = [self.row, self.column, self.depth];
-        if labels.iter().all(|label| self.contraction.extents[*label].as_int().is_some()) {
-            return None;
+        let constants: Option<Vec<i64>> =
+            labels.iter().map(|label| self.contraction.extents[*label].as_int()).collect();
+        match constants {
+            Some(_) => Truth::No,
+            None => {
+                let extents = labels.map(|label| self.extent(template, label));
+                Truth::Open(format!("{} < {SMALL}", extents.join(" * ")))
+            }
         }
-        let extents = labels.map(|label| self.extent(template, label));
-        // Tiles are faster for few columns, too: the plain loop adds to each of them in memory.
-        let is_known = self.contraction.extents[self.row].as_int().is_some();
-        let short = (!is_known).then(|| format!("{} < {}", extents[0], LEAST[0]));
-        let mut conditions: Vec<String> = short.into_iter().collect();
-        conditions.push(format!("{} < {SMALL}", extents.join(" * ")));
-        Some(conditions.join(" or "))
     }
 
-    fn extent(&self, template: &mut Template, label: Label) -> String {
+    /// Whether a label has fewer values.
+    pub(super) fn is_below(&self, template: &mut Template, label: Label, least: i64) -> Truth {
+        match self.contraction.extents[label].as_int() {
+            Some(extent) if extent < least => Truth::Yes,
+            Some(_) => Truth::No,
+            None => Truth::Open(format!("{} < {least}", self.extent(template, label))),
+        }
+    }
+
+    pub(super) fn extent(&self, template: &mut Template, label: Label) -> String {
         template.extent(&self.contraction.extents[label])
     }
 
     /// The number of parts of so many elements into which a label's extent is cut.
-    fn parts(&self, template: &mut Template, label: Label, size: i64) -> String {
+    pub(super) fn parts(&self, template: &mut Template, label: Label, size: i64) -> String {
         template.extent(&self.contraction.extents[label].ceil_div(&Expr::int(size)))
     }
 
     /// The type of sums.
-    fn element(&self) -> ScalarType {
+    pub(super) fn element(&self) -> ScalarType {
         self.contraction.signature.output.element
     }
 
-    fn elements(&self, bytes: i64) -> i64 {
+    pub(super) fn elements(&self, bytes: i64) -> i64 {
         bytes / i64::try_from(self.element().size()).unwrap_or(i64::MAX).max(1)
     }
 
     /// Columns of a tile.
-    fn columns(&self) -> i64 {
+    pub(super) fn columns(&self) -> i64 {
         self.elements(ROW_BYTES)
     }
 
@@ -167,25 +236,50 @@ state bounds {{}}
         self.elements(PANEL_BYTES) / self.elements(DEPTH_BYTES) / self.columns()
     }
 
-    fn operand(&self, term: &Term) -> &Operand {
+    pub(super) fn operand(&self, term: &Term) -> &Operand {
         &self.contraction.signature.inputs[term.input]
     }
 
     /// The labels of the output that are no dimension of a tile.
-    fn around(&self) -> Vec<Label> {
+    pub(super) fn around(&self) -> Vec<Label> {
         let kept = self.contraction.kept().into_iter();
         kept.filter(|label| *label != self.row && *label != self.column).collect()
     }
 
-    /// Those of them that `B` has.
-    fn around_panels(&self) -> Vec<Label> {
-        self.around().into_iter().filter(|label| self.right.labels.contains(&Some(*label))).collect()
+    /// Those of them that an operand has.
+    pub(super) fn around_of(&self, term: &Term) -> Vec<Label> {
+        self.around().into_iter().filter(|label| term.labels.contains(&Some(*label))).collect()
+    }
+
+    /// The first value of a label in a part of so many, which has no fewer: the last part ends at the border.
+    pub(super) fn first_of(&self, template: &mut Template, label: Label, size: i64, part: &str) -> String {
+        match self.contraction.extents[label].as_int() {
+            Some(extent) if extent % size == 0 => format!("{size} * {part}"),
+            Some(_) | None => format!("min({size} * {part}, {} - {size})", self.extent(template, label)),
+        }
+    }
+
+    /// Values of a part that the part before has, unless there are none.
+    pub(super) fn skipped(
+        &self,
+        template: &mut Template,
+        label: Label,
+        size: i64,
+        part: &str,
+    ) -> Option<String> {
+        match self.contraction.extents[label].as_int() {
+            Some(extent) if extent % size == 0 => None,
+            Some(_) | None => {
+                let extent = self.extent(template, label);
+                Some(format!("max(0, {size} * {part} - {extent} + {size})"))
+            }
+        }
     }
 
     fn declare(&self, template: &mut Template) {
         let (element, columns, depth) = (self.element(), self.columns(), self.depth_of_panels());
         let mut shape: Vec<String> =
-            self.around_panels().iter().map(|label| self.extent(template, *label)).collect();
+            self.around_of(self.right).iter().map(|label| self.extent(template, *label)).collect();
         shape.push(self.parts(template, self.column, columns));
         shape.extend([depth.to_string(), columns.to_string()]);
         template.transient(PANELS, element, &shape);
@@ -195,74 +289,59 @@ state bounds {{}}
         }
     }
 
-    /// Appends the state that copies the rows of panels from `__first` on.
+    /// Appends the state that copies the rows of panels from `__first` on, in the order in which `B` has its elements.
     fn pack(&self, template: &mut Template) {
-        let width = self.columns();
-        let columns = self.extent(template, self.column);
-        let (whole, all) = match self.contraction.extents[self.column].as_int() {
-            Some(columns) => ((columns / width).to_string(), ((columns + width - 1) / width).to_string()),
-            None => (format!("{columns} // {width}"), self.parts(template, self.column, width)),
-        };
-        let at = format!("{width} * __strip + __j");
-        let mut state = format!("state pack {{\naccess {from}\n", from = self.operand(self.right).connector);
-        if whole != "0" {
-            state += &self.packed(template, "whole", &format!("0:{whole}"), &at);
-        }
-        if whole != all {
-            let last = format!("min({at}, {columns} - 1)");
-            state += &self.packed(template, "last", &format!("{whole}:{all}"), &last);
-        }
-        template.blocks(&(state + "}\n"));
-    }
-
-    /// A map that copies strips, in the order in which `B` has its elements.
-    fn packed(&self, template: &mut Template, label: &str, strips: &str, column: &str) -> String {
         let (operand, width) = (self.operand(self.right), self.columns());
-        let mut outer = self.outer(template, &self.around_panels());
-        outer.push(format!("__strip = {strips}"));
+        let first = self.first_of(template, self.column, width, "__strip");
+        let column = format!("{first} + __j");
+        let mut outer = self.outer(template, &self.around_of(self.right));
+        outer.push(format!("__strip = 0:{}", self.parts(template, self.column, width)));
         let is_in_order = self.right.labels.last().copied().flatten() == Some(self.column);
         let [k, j] = ["__k = 0:__count".to_owned(), format!("__j = 0:{width}")];
         let inner = if is_in_order { [k, j] } else { [j, k] };
         let from =
-            self.element_at(operand, self.right, &[(self.column, column), (self.depth, "__first + __k")]);
-        let mut to: Vec<String> = self.around_panels().into_iter().map(param).collect();
+            self.element_at(operand, self.right, &[(self.column, &column), (self.depth, "__first + __k")]);
+        let mut to: Vec<String> = self.around_of(self.right).into_iter().map(param).collect();
         to.extend(["__strip", "__k", "__j"].map(str::to_owned));
-        let value = converted("__x", operand.element, self.element());
-        format!(
-            "access __{label} = {PANELS}
-map __{label}_strips [{outer}] collapse({shared}) {{
-map __{label}_elements [{inner}] schedule(sequential) {{
-tasklet __{label}_copy (__x) -> (__o) {{ __o = {value} }}
-__{label}_elements.{source} -> __{label}_copy.__x: {from}
-__{label}_copy.__o -> __{label}_elements.{PANELS}: {PANELS}[{to}]
+        template.blocks(&format!(
+            "state pack {{
+access {source}
+access {PANELS}
+map __strips [{outer}] collapse({shared}) {{
+map __elements [{inner}] schedule(sequential) {{
+tasklet __copy (__x) -> (__o) {{ __o = {value} }}
+__elements.{source} -> __copy.__x: {from}
+__copy.__o -> __elements.{PANELS}: {PANELS}[{to}]
 }}
-__{label}_strips.{source} -> __{label}_elements.{source}
-__{label}_elements.{PANELS} -> __{label}_strips.{PANELS}
+__strips.{source} -> __elements.{source}
+__elements.{PANELS} -> __strips.{PANELS}
 }}
-{source} -> __{label}_strips.{source}
-__{label}_strips.{PANELS} -> __{label}
+{source} -> __strips.{source}
+__strips.{PANELS} -> {PANELS}
+}}
 ",
             shared = outer.len(),
             outer = outer.join(", "),
             inner = inner.join(", "),
             source = operand.connector,
+            value = converted("__x", operand.element, self.element()),
             from = from.text(),
             to = to.join(", "),
-        )
+        ));
     }
 
     /// Dimensions of a map over labels.
-    fn outer(&self, template: &mut Template, labels: &[Label]) -> Vec<String> {
+    pub(super) fn outer(&self, template: &mut Template, labels: &[Label]) -> Vec<String> {
         let dimensions = self.contraction.dimensions(template, labels).into_iter();
         dimensions.map(|(param, range)| format!("{param} = {range}")).collect()
     }
 
     /// The element of an operand where some labels have these values, and the others that of their parameters.
-    fn element_at(&self, operand: &Operand, term: &Term, values: &[(Label, &str)]) -> Element {
+    pub(super) fn element_at(&self, operand: &Operand, term: &Term, values: &[(Label, &str)]) -> Element {
         self.element_of(operand, &operand.connector, &term.labels, values)
     }
 
-    fn element_of(
+    pub(super) fn element_of(
         &self,
         operand: &Operand,
         container: &str,
@@ -279,24 +358,61 @@ __{label}_strips.{PANELS} -> __{label}
         element
     }
 
+    /// The copy of the rows of `A` for a tile: a copy of a part, where elements keep their type and order.
+    fn pick(&self, template: &mut Template) -> String {
+        let (left, ty) = (self.operand(self.left), self.element());
+        let first = self.first_of(template, self.row, ROWS, "__row");
+        let place = |label: Label| self.left.labels.iter().position(|known| *known == Some(label));
+        let is_turned = place(self.depth) < place(self.row);
+        let from = &left.connector;
+        if !is_turned && left.element == ty {
+            // The matrix has as many rows. Back ends would write out a loop of constant length around the copies of rows.
+            let count = match self.contraction.extents[self.row].as_int() {
+                Some(_) => ROWS.to_string(),
+                None => format!("min({ROWS}, {})", self.extent(template, self.row)),
+            };
+            let (rows, products) = (format!("{first}:{first} + {count}"), "__first:__first + __count");
+            let a = self.element_at(left, self.left, &[(self.row, &rows), (self.depth, products)]);
+            return format!(
+                "__blocks.{from} -> __rows: {a} -> {PICKED}[0:{count}, 0:__count]\n",
+                a = a.text()
+            );
+        }
+        let row = format!("{first} + __r");
+        let a = self.element_at(left, self.left, &[(self.row, row.as_str()), (self.depth, "__first + __k")]);
+        let [r, k] = [format!("__r = 0:{ROWS}"), "__k = 0:__count".to_owned()];
+        let picked = if is_turned { [k, r] } else { [r, k] };
+        format!(
+            "map __pick [{picked}] schedule(sequential) {{
+tasklet __picks (__x) -> (__o) {{ __o = {value} }}
+__pick.{from} -> __picks.__x: {a}
+__picks.__o -> __pick.{PICKED}: {PICKED}[__r, __k]
+}}
+__blocks.{from} -> __pick.{from}
+__pick.{PICKED} -> __rows
+",
+            picked = picked.join(", "),
+            value = converted("__x", left.element, ty),
+            a = a.text(),
+        )
+    }
+
     /// Appends the state that adds the products of tiles from `__first` on.
-    fn multiply(&self, template: &mut Template, target: &Target) -> Result<(), ExpandErrorKind> {
+    fn multiply(
+        &self,
+        template: &mut Template,
+        target: &Target,
+        store: Store,
+    ) -> Result<(), ExpandErrorKind> {
         let (width, strips) = (self.columns(), self.strips_of_panels());
-        let [rows, columns] = [self.row, self.column].map(|label| self.extent(template, label));
+        let rows = self.extent(template, self.row);
         let all = self.parts(template, self.column, width);
         let mut outer = self.outer(template, &self.around());
         outer.push(format!("__panel = 0:{}", self.parts(template, self.column, width * strips)));
         outer.push(format!("__row = 0:{}", self.parts(template, self.row, ROWS)));
         let left = self.operand(self.left);
-        let row = format!("min({ROWS} * __row + __r, {rows} - 1)");
-        let a = self.element_at(left, self.left, &[(self.row, row.as_str()), (self.depth, "__first + __k")]);
-        let is_turned = {
-            let place = |label: Label| self.left.labels.iter().position(|known| *known == Some(label));
-            place(self.depth) < place(self.row)
-        };
-        let [r, k] = [format!("__r = 0:{ROWS}"), "__k = 0:__count".to_owned()];
-        let picked = if is_turned { [k, r] } else { [r, k] };
-        let mut b: Vec<String> = self.around_panels().into_iter().map(param).collect();
+        let pick = self.pick(template);
+        let mut b: Vec<String> = self.around_of(self.right).into_iter().map(param).collect();
         b.extend(["__strip", "__k", "__j"].map(str::to_owned));
         let output = &self.contraction.signature.output;
         let (i, j) = (format!("{ROWS} * __row + __r"), format!("{width} * __strip + __j"));
@@ -305,6 +421,39 @@ __{label}_strips.{PANELS} -> __{label}
         let (ty, alpha) = (self.element(), &self.contraction.alpha);
         let scale = if alpha.is_one() { String::new() } else { format!("{} * ", alpha.code(ty)?) };
         let [sums, tile] = SUMS;
+        let from_row = match self.skipped(template, self.row, ROWS, "__row") {
+            Some(skipped) => format!("__r + {skipped}"),
+            None => "__r".to_owned(),
+        };
+        let skipped = self.skipped(template, self.column, width, "__strip");
+        // The rows of a tile that no tile before has go to the result, at most so many of them.
+        let written = |template: &mut Template, name: &str, most: &str, store: Store| {
+            let rows = format!("0:min({ROWS}, {rows} - {ROWS} * __row{most})");
+            let tile = Tile {
+                name,
+                container: tile,
+                lanes: (self.column, width, "__strip"),
+                rows,
+                row: from_row.clone(),
+                skipped: skipped.clone(),
+                element: c.text(),
+                scale: scale.clone(),
+                store,
+                is_wide: true,
+            };
+            tile.written(self, template)
+        };
+        let depth = self.contraction.extents[self.depth].as_int();
+        let is_whole = depth.is_some_and(|depth| depth <= self.depth_of_panels());
+        let written = if store == Store::First && !is_whole {
+            let set = written(template, "__set", &format!(", {ROWS} * __fresh"), Store::First);
+            let most = format!(", {ROWS} * (1 - __fresh)");
+            set.then(written(template, "__add", &most, Store::Add))
+        } else {
+            written(template, "__write", "", store)
+        };
+        let edges = written.edges(&["__strips", "__blocks"], "__out");
+        let writes = &written.maps;
         template.blocks(&format!(
             "state multiply {{
 access {from}
@@ -312,12 +461,7 @@ access {PANELS}
 access __out = {to}
 map __blocks [{outer}] collapse({shared}) {{
 access __rows = {PICKED}
-map __pick [{picked}] schedule(sequential) {{
-tasklet __picks (__x) -> (__o) {{ __o = {value} }}
-__pick.{from} -> __picks.__x: {a}
-__picks.__o -> __pick.{PICKED}: {PICKED}[__r, __k]
-}}
-map __strips [__strip = {strips} * __panel:min({strips} * __panel + {strips}, {all})] schedule(sequential) {{
+{pick}map __strips [__strip = {strips} * __panel:min({strips} * __panel + {strips}, {all})] schedule(sequential) {{
 access __begin = {sums}
 access __end = {sums}
 access __stored = {tile}
@@ -346,46 +490,52 @@ __products.{PICKED} -> __column.{PICKED}
 __products.{PANELS} -> __column.{PANELS}
 __column.{sums} -> __products.{sums}
 }}
-map __write [__r = 0:min({ROWS}, {rows} - {ROWS} * __row)] schedule(sequential) {{
-map __add [__j = 0:min({width}, {columns} - {width} * __strip)] schedule(simd) {{
-tasklet __scale (__x) -> (__o) {{ __o = {scale}__x }}
-__add.{tile} -> __scale.__x: {tile}[__r, __j]
-__scale.__o -> __add.__out: {c} wcr(sum)
-}}
-__write.{tile} -> __add.{tile}
-__add.__out -> __write.__out
-}}
-order __strips -> __clear
+{writes}{to_strips}order __strips -> __clear
 __clear.{sums} -> __begin
 order __begin -> __products
 __strips.{PICKED} -> __products.{PICKED}
 __strips.{PANELS} -> __products.{PANELS}
 __products.{sums} -> __end
 __end -> __stored: {sums}[0:{ROWS}, 0:{width}] -> {tile}[0:{ROWS}, 0:{width}]
-__stored -> __write.{tile}
-__write.__out -> __strips.__out
 }}
-__blocks.{from} -> __pick.{from}
-__pick.{PICKED} -> __rows
 __rows -> __strips.{PICKED}
 __blocks.{PANELS} -> __strips.{PANELS}
-__strips.__out -> __blocks.__out
-}}
+{to_blocks}}}
 {from} -> __blocks.{from}
 {PANELS} -> __blocks.{PANELS}
-__blocks.__out -> __out
-}}
+{to_result}}}
 ",
+            to_strips = edges[0],
+            to_blocks = edges[1],
+            to_result = edges[2],
             from = left.connector,
             to = target.container(),
             shared = outer.len(),
             outer = outer.join(", "),
-            picked = picked.join(", "),
-            value = converted("__x", left.element, ty),
-            a = a.text(),
             b = b.join(", "),
-            c = c.text(),
         ));
         Ok(())
+    }
+}
+
+/// Appends a branch, unless the condition is known.
+pub(super) fn choose(
+    template: &mut Template,
+    label: &str,
+    condition: &Truth,
+    then: impl FnOnce(&mut Template) -> Result<(), ExpandErrorKind>,
+    otherwise: impl FnOnce(&mut Template) -> Result<(), ExpandErrorKind>,
+) -> Result<(), ExpandErrorKind> {
+    match condition {
+        Truth::Yes => then(template),
+        Truth::No => otherwise(template),
+        Truth::Open(condition) => {
+            template.blocks(&format!("if {label}: {condition} {{\n"));
+            then(template)?;
+            template.blocks("} else {\n");
+            otherwise(template)?;
+            template.blocks("}\n");
+            Ok(())
+        }
     }
 }

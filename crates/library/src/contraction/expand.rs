@@ -56,6 +56,11 @@ impl Contraction {
         Ok(target.adds || keeps || starts)
     }
 
+    /// Whether the result is the sum of products and nothing else, so that [`Self::start`] would set it to zero.
+    pub(super) fn is_fresh(&self, target: &Target) -> bool {
+        self.beta.is_zero() && !target.adds && !self.reduced().is_empty()
+    }
+
     /// A state that writes, or adds, one product at each point.
     pub(super) fn products<'a>(
         &self,

@@ -3,13 +3,15 @@
 //!
 //! Products of matrices and vectors, transpositions and outer products are contractions. They share one
 //! meaning and one expansion ([`expand`]). Contractions with a matrix product also have a fast expansion
-//! ([`blocks`]), and so have transposes ([`tiles`]).
+//! ([`blocks`], [`thin`]), and so have transposes ([`tiles`]).
 
 mod blocks;
 mod compute;
 mod expand;
 mod product;
 mod specification;
+mod thin;
+mod tile;
 mod tiles;
 
 use sdfg::symbolic::Expr;

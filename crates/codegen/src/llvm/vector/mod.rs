@@ -59,6 +59,7 @@ impl<'ctx> Function<'_, 'ctx> {
             self.register_bytes.set(outer);
             return self.end_folds(vector, &folds);
         }
+        self.emitter.keep_copies(self.value);
         let last = if vector.ahead {
             let is_any = self.compare(inkwell::IntPredicate::SGT, count, zero)?;
             let before = self.subtract(count, self.emitter.constant(1))?;

@@ -1,0 +1,476 @@
+//! Loops for products of a matrix and a thin one, with few rows or columns, in the `fast` expansion.
+//!
+//! Each element of the large matrix takes part in few products, so copies of it would take longer than the products:
+//! it is read in place, once for each part of the thin one. A tile of sums stays in registers. The order of the
+//! large matrix in memory selects its lanes ([`Form`]). The result has the lanes' label in the order of its own
+//! elements; `A` and `B` exchange roles, as `C^T = B^T A^T`.
+
+use super::blocks::{Blocks, Store, Truth, choose};
+use super::expand::param;
+use super::tile::{Tile, Written};
+use super::{Label, Term};
+use crate::error::ExpandErrorKind;
+use crate::operation::Target;
+use crate::template::{Template, converted};
+
+/// Rows up to which `B` is read in place.
+const FEW_ROWS: i64 = 32;
+/// Rows or columns up to which lanes run over products.
+const FEW_DOTS: i64 = 2;
+/// Products of an element from which lanes run over them.
+const LONG: i64 = 32;
+/// Bytes of a register.
+const REGISTER: i64 = 64;
+/// Rows of a tile for lanes along a large matrix: with three registers each, sums fill 12.
+const LANE_ROWS: i64 = 4;
+/// Rows of a tile with one register each. Fewer would wait for the multiply-add before.
+const ROWS: i64 = 8;
+
+/// The lanes of vectors.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// Along the rows or columns of the large matrix, which are neighbours there.
+    Long,
+    /// Over the products of an element: two vectors are multiplied at a time.
+    Dots,
+    /// Along the columns or rows of the thin matrix, which is copied. Any order of the large matrix serves.
+    Short,
+}
+
+/// A large matrix, with the label of its rows or columns, and a thin one.
+struct Thin<'b> {
+    blocks: &'b Blocks<'b>,
+    large: &'b Term,
+    thin: &'b Term,
+    long: Label,
+    short: Label,
+    form: Form,
+}
+
+/// The result of a product, and how the product is added to it.
+#[derive(Clone, Copy)]
+pub(super) struct Destination<'t> {
+    pub(super) target: &'t Target,
+    /// The other summed labels, which enclosing loops run through.
+    pub(super) outer: &'t [Label],
+    pub(super) store: Store,
+}
+
+impl Blocks<'_> {
+    /// Appends branches for thin matrices, around what serves others.
+    pub(super) fn thin(
+        &self,
+        template: &mut Template,
+        to: Destination<'_>,
+        others: impl FnOnce(&mut Template) -> Result<(), ExpandErrorKind>,
+    ) -> Result<(), ExpandErrorKind> {
+        let has_few_columns = self.is_below(template, self.column, self.columns());
+        let has_few_rows = self.is_below(template, self.row, FEW_ROWS + 1);
+        choose(
+            template,
+            "__narrow",
+            &has_few_columns,
+            |template| self.few_columns(template, to),
+            |template| {
+                choose(template, "__low", &has_few_rows, |template| self.few_rows(template, to), others)
+            },
+        )
+    }
+
+    /// Appends the loops for a thin `B`.
+    fn few_columns(&self, template: &mut Template, to: Destination<'_>) -> Result<(), ExpandErrorKind> {
+        let by = |form: Form| Thin {
+            blocks: self,
+            large: self.left,
+            thin: self.right,
+            long: self.row,
+            short: self.column,
+            form,
+        };
+        let last = self.left.labels.last().copied().flatten();
+        let (condition, special) = if last == Some(self.depth) {
+            (self.has_dots(template, self.column), Form::Dots)
+        } else if last == Some(self.row) {
+            (self.is_below(template, self.row, self.columns()).not(), Form::Long)
+        } else {
+            (Truth::No, Form::Short)
+        };
+        choose(
+            template,
+            "__narrow_special",
+            &condition,
+            |template| by(special).states(template, to),
+            |template| by(Form::Short).states(template, to),
+        )
+    }
+
+    /// Appends the loops for a thin `A`, and a `B` that is not.
+    fn few_rows(&self, template: &mut Template, to: Destination<'_>) -> Result<(), ExpandErrorKind> {
+        let by = |form: Form| Thin {
+            blocks: self,
+            large: self.right,
+            thin: self.left,
+            long: self.column,
+            short: self.row,
+            form,
+        };
+        let last = self.right.labels.last().copied().flatten();
+        if last == Some(self.column) {
+            return by(Form::Long).states(template, to);
+        }
+        let is_dots = if last == Some(self.depth) { self.has_dots(template, self.row) } else { Truth::No };
+        choose(
+            template,
+            "__low_special",
+            &is_dots,
+            |template| by(Form::Dots).states(template, to),
+            |template| by(Form::Short).states(template, to),
+        )
+    }
+
+    /// Whether lanes over products pay for a thin matrix with this label.
+    fn has_dots(&self, template: &mut Template, short: Label) -> Truth {
+        let is_thin = self.is_below(template, short, FEW_DOTS + 1);
+        let is_long = self.is_below(template, self.depth, LONG).not();
+        match (is_thin, is_long) {
+            (Truth::No, _) | (_, Truth::No) => Truth::No,
+            (Truth::Yes, other) | (other, Truth::Yes) => other,
+            (Truth::Open(thin), Truth::Open(long)) => Truth::Open(format!("{thin} and {long}")),
+        }
+    }
+}
+
+impl Thin<'_> {
+    /// A name of this form.
+    fn name(&self, name: &str) -> String {
+        let side = if self.short == self.blocks.row { "low" } else { "narrow" };
+        let form = match self.form {
+            Form::Long => "long",
+            Form::Dots => "dots",
+            Form::Short => "short",
+        };
+        format!("__{side}_{form}_{name}")
+    }
+
+    /// Lanes of a register.
+    fn lanes(&self) -> i64 {
+        self.blocks.elements(REGISTER)
+    }
+
+    /// Appends the states.
+    fn states(
+        &self,
+        template: &mut Template,
+        Destination { target, outer, store }: Destination<'_>,
+    ) -> Result<(), ExpandErrorKind> {
+        let dimensions = self.blocks.contraction.dimensions(template, outer);
+        for (label, (param, range)) in outer.iter().zip(dimensions) {
+            let name = self.name(&format!("sum{label}"));
+            template.blocks(&format!("for {name}: {param} = {range} {{\n"));
+        }
+        let (rows, width) = match self.form {
+            Form::Long => (LANE_ROWS, self.blocks.columns()),
+            Form::Dots | Form::Short => (ROWS, self.lanes()),
+        };
+        for name in ["sums", "tile"] {
+            let shape = [rows.to_string(), width.to_string()];
+            template.transient(&self.name(name), self.blocks.element(), &shape);
+        }
+        match self.form {
+            Form::Long => self.along(template, target, store)?,
+            Form::Dots => self.dots(template, target, store)?,
+            Form::Short => self.across(template, target, store)?,
+        }
+        outer.iter().for_each(|_| template.blocks("}\n"));
+        Ok(())
+    }
+
+    /// Appends a state that copies the thin matrix, and returns the copy with its indices at the present values: those of
+    /// [`Form::Dots`] are a row of products for each of its labels, those of [`Form::Short`] strips of lanes.
+    fn packed(&self, template: &mut Template) -> (String, String) {
+        let (blocks, operand) = (self.blocks, self.blocks.operand(self.thin));
+        let around = blocks.around_of(self.thin);
+        let (name, lanes) = (self.name("copy"), self.lanes());
+        let [short, depth] = [self.short, blocks.depth].map(|label| blocks.extent(template, label));
+        let mut shape: Vec<String> = around.iter().map(|label| blocks.extent(template, *label)).collect();
+        let (dimensions, inner, at, value) = if self.form == Form::Dots {
+            shape.extend([short.clone(), depth.clone()]);
+            let inner = format!("__k = 0:{depth}");
+            (format!("__part = 0:{short}"), inner, "__part, __k".to_owned(), "__part".to_owned())
+        } else {
+            let parts = blocks.parts(template, self.short, lanes);
+            shape.extend([parts.clone(), depth.clone(), lanes.to_string()]);
+            // Copies of the last row or column fill the last strip.
+            let value = format!("min({lanes} * __part + __j, {short} - 1)");
+            let inner = format!("__k = 0:{depth}, __j = 0:{lanes}");
+            (format!("__part = 0:{parts}"), inner, "__part, __k, __j".to_owned(), value)
+        };
+        let mut outer = blocks.outer(template, &around);
+        outer.push(dimensions);
+        let mut to: Vec<String> = around.iter().map(|label| param(*label)).collect();
+        to.push(at);
+        let to = to.join(", ");
+        template.transient(&name, blocks.element(), &shape);
+        let from = blocks.element_at(operand, self.thin, &[(self.short, &value), (blocks.depth, "__k")]);
+        template.blocks(&format!(
+            "state {state} {{
+access {source}
+access {name}
+map __strips [{outer}] collapse({shared}) {{
+map __elements [{inner}] schedule(sequential) {{
+tasklet __copy (__x) -> (__o) {{ __o = {value} }}
+__elements.{source} -> __copy.__x: {from}
+__copy.__o -> __elements.{name}: {name}[{to}]
+}}
+__strips.{source} -> __elements.{source}
+__elements.{name} -> __strips.{name}
+}}
+{source} -> __strips.{source}
+__strips.{name} -> {name}
+}}
+",
+            state = self.name("pack"),
+            source = operand.connector,
+            shared = outer.len(),
+            outer = outer.join(", "),
+            value = converted("__x", operand.element, blocks.element()),
+            from = from.text(),
+        ));
+        (name, to)
+    }
+
+    /// An element of an operand, as its container, its memlet and its value in the type of sums.
+    fn element(&self, term: &Term, connector: &str, values: &[(Label, &str)]) -> [String; 3] {
+        let operand = self.blocks.operand(term);
+        let memlet = self.blocks.element_at(operand, term, values).text();
+        [operand.connector.clone(), memlet, converted(connector, operand.element, self.blocks.element())]
+    }
+
+    /// An element of the result.
+    fn result(&self, target: &Target, long: &str, short: &str) -> String {
+        let contraction = self.blocks.contraction;
+        let places = [(self.long, long), (self.short, short)];
+        let output = &contraction.signature.output;
+        self.blocks.element_of(output, target.container(), &contraction.output, &places).text()
+    }
+
+    fn scale(&self) -> Result<String, ExpandErrorKind> {
+        let alpha = &self.blocks.contraction.alpha;
+        Ok(if alpha.is_one() { String::new() } else { format!("{} * ", alpha.code(self.blocks.element())?) })
+    }
+
+    /// Lanes along the large matrix.
+    fn along(&self, template: &mut Template, target: &Target, store: Store) -> Result<(), ExpandErrorKind> {
+        let (blocks, width) = (self.blocks, self.blocks.columns());
+        let short = blocks.extent(template, self.short);
+        let first = blocks.first_of(template, self.long, width, "__at");
+        let at = format!("{first} + __j");
+        let row = format!("min({LANE_ROWS} * __part + __r, {short} - 1)");
+        let a = self.element(self.thin, "__a", &[(self.short, &row), (blocks.depth, "__k")]);
+        let b = self.element(self.large, "__b", &[(self.long, &at), (blocks.depth, "__k")]);
+        let tile = Tile {
+            name: "__write",
+            container: &self.name("tile"),
+            lanes: (self.long, width, "__at"),
+            rows: format!("0:min({LANE_ROWS}, {short} - {LANE_ROWS} * __part)"),
+            row: "__r".to_owned(),
+            skipped: blocks.skipped(template, self.long, width, "__at"),
+            element: self.result(
+                target,
+                &format!("{width} * __at + __j"),
+                &format!("{LANE_ROWS} * __part + __r"),
+            ),
+            scale: self.scale()?,
+            store,
+            is_wide: true,
+        };
+        let write = tile.written(blocks, template);
+        let parts = blocks.parts(template, self.short, LANE_ROWS);
+        let depth = blocks.extent(template, blocks.depth);
+        let loops = Loops { rows: LANE_ROWS, width, size: width, products: format!("0:{depth}"), parts };
+        self.multiply(template, target, &loops, [a, b], &write);
+        Ok(())
+    }
+
+    /// Lanes along a copy of the thin matrix.
+    fn across(&self, template: &mut Template, target: &Target, store: Store) -> Result<(), ExpandErrorKind> {
+        let (blocks, lanes) = (self.blocks, self.lanes());
+        let (copy, at) = self.packed(template);
+        let long = blocks.extent(template, self.long);
+        let row = format!("min({ROWS} * __at + __r, {long} - 1)");
+        let a = self.element(self.large, "__a", &[(self.long, &row), (blocks.depth, "__k")]);
+        let b = [copy.clone(), format!("{copy}[{at}]"), "__b".to_owned()];
+        let tile = Tile {
+            name: "__write",
+            container: &self.name("tile"),
+            lanes: (self.short, lanes, "__part"),
+            rows: format!("0:min({ROWS}, {long} - {ROWS} * __at)"),
+            row: "__r".to_owned(),
+            // Strips of the copy begin at multiples.
+            skipped: None,
+            element: self.result(target, &format!("{ROWS} * __at + __r"), &format!("{lanes} * __part + __j")),
+            scale: self.scale()?,
+            store,
+            is_wide: false,
+        };
+        let write = tile.written(blocks, template);
+        let parts = blocks.parts(template, self.short, lanes);
+        let depth = blocks.extent(template, blocks.depth);
+        let loops = Loops { rows: ROWS, width: lanes, size: ROWS, products: format!("0:{depth}"), parts };
+        self.multiply(template, target, &loops, [a, b], &write);
+        Ok(())
+    }
+
+    /// Lanes over products. Those that fill no vector are added to the first lane.
+    fn dots(&self, template: &mut Template, target: &Target, store: Store) -> Result<(), ExpandErrorKind> {
+        let (blocks, lanes) = (self.blocks, self.lanes());
+        let [long, short, depth] =
+            [self.long, self.short, blocks.depth].map(|label| blocks.extent(template, label));
+        let row = format!("min({ROWS} * __at + __r, {long} - 1)");
+        let is_in_order = self.thin.labels.last().copied().flatten() == Some(blocks.depth);
+        let copy = (!is_in_order).then(|| self.packed(template));
+        let factors = |k: &str| {
+            let a = self.element(self.large, "__a", &[(self.long, &row), (blocks.depth, k)]);
+            let b = match &copy {
+                Some((copy, at)) => {
+                    [copy.clone(), format!("{copy}[{}]", at.replace("__k", k)), "__b".to_owned()]
+                }
+                None => self.element(self.thin, "__b", &[(self.short, "__part"), (blocks.depth, k)]),
+            };
+            [a, b]
+        };
+        let c = self.result(target, &format!("{ROWS} * __at + __r"), "__part");
+        let tile = self.name("tile");
+        let [[left, a, left_value], [right, b, right_value]] = factors("__k");
+        // Halves are added until one lane is left.
+        let mut sums: Vec<String> = (0..lanes).map(|lane| format!("__x[{lane}]")).collect();
+        while sums.len() > 1 {
+            let half = sums.len() / 2;
+            sums = (0..half).map(|lane| format!("({} + {})", sums[lane], sums[lane + half])).collect();
+        }
+        let write = format!(
+            "access __all = {tile}
+map __rest [__r = 0:{ROWS}] schedule(sequential) {{
+map __last [__k = {lanes} * ({depth} // {lanes}):{depth}] schedule(sequential) {{
+tasklet __multiply (__a, __b) -> (__o) {{ __o = {left_value} * {right_value} }}
+__last.{left} -> __multiply.__a: {a}
+__last.{right} -> __multiply.__b: {b}
+__multiply.__o -> __last.{tile}: {tile}[__r, 0] wcr(sum)
+}}
+__rest.{left} -> __last.{left}
+__rest.{right} -> __last.{right}
+__last.{tile} -> __rest.{tile}
+}}
+map __write [__r = 0:min({ROWS}, {long} - {ROWS} * __at)] schedule(sequential) {{
+tasklet __scale (__x) -> (__o) {{ __o = {scale}{sum} }}
+__write.{tile} -> __scale.__x: {tile}[__r, 0:{lanes}]
+__scale.__o -> __write.__out: {c}{resolution}
+}}
+order __stored -> __rest
+__parts.{left} -> __rest.{left}
+__parts.{right} -> __rest.{right}
+__rest.{tile} -> __all
+__all -> __write.{tile}
+",
+            scale = self.scale()?,
+            sum = sums.concat(),
+            resolution = store.resolution(),
+        );
+        let write = Written::by(write, "__write");
+        let k = format!("({lanes} * __k + __j)");
+        let products = format!("0:{depth} // {lanes}");
+        let loops = Loops { rows: ROWS, width: lanes, size: ROWS, products, parts: short };
+        self.multiply(template, target, &loops, factors(&k), &write);
+        Ok(())
+    }
+
+    /// Appends the state that computes and writes tiles.
+    fn multiply(
+        &self,
+        template: &mut Template,
+        target: &Target,
+        loops: &Loops,
+        [[left, a, left_value], [right, b, right_value]]: [[String; 3]; 2],
+        write: &Written,
+    ) {
+        let (blocks, element) = (self.blocks, self.blocks.element());
+        let Loops { rows, width, size, products, parts } = loops;
+        let [sums, tile] = ["sums", "tile"].map(|name| self.name(name));
+        let edges = write.edges(&["__parts", "__tiles"], "__out");
+        let mut outer = blocks.outer(template, &blocks.around());
+        outer.push(format!("__at = 0:{}", blocks.parts(template, self.long, *size)));
+        template.blocks(&format!(
+            "state {state} {{
+access {left}
+access {right}
+access __out = {to}
+map __tiles [{outer}] collapse({shared}) {{
+map __parts [__part = 0:{parts}] schedule(sequential) {{
+access __begin = {sums}
+access __end = {sums}
+access __stored = {tile}
+map __clear [__r = 0:{rows}] schedule(unrolled) {{
+map __zeros [__j = 0:{width}] schedule(simd) {{
+tasklet __zero () -> (__o) {{ __o = {element}(0) }}
+__zero.__o -> __zeros.{sums}: {sums}[__r, __j]
+order __zeros -> __zero
+}}
+__zeros.{sums} -> __clear.{sums}
+order __clear -> __zeros
+}}
+map __products [__k = {products}] schedule(sequential) {{
+map __column [__r = 0:{rows}] schedule(unrolled) {{
+map __lanes [__j = 0:{width}] schedule(simd) {{
+tasklet __product (__a, __b) -> (__o) {{ __o = {left_value} * {right_value} }}
+__lanes.{left} -> __product.__a: {a}
+__lanes.{right} -> __product.__b: {b}
+__product.__o -> __lanes.{sums}: {sums}[__r, __j] wcr(sum)
+}}
+__column.{left} -> __lanes.{left}
+__column.{right} -> __lanes.{right}
+__lanes.{sums} -> __column.{sums}
+}}
+__products.{left} -> __column.{left}
+__products.{right} -> __column.{right}
+__column.{sums} -> __products.{sums}
+}}
+order __parts -> __clear
+__clear.{sums} -> __begin
+order __begin -> __products
+__parts.{left} -> __products.{left}
+__parts.{right} -> __products.{right}
+__products.{sums} -> __end
+__end -> __stored: {sums}[0:{rows}, 0:{width}] -> {tile}[0:{rows}, 0:{width}]
+{write}{to_parts}}}
+__tiles.{left} -> __parts.{left}
+__tiles.{right} -> __parts.{right}
+{to_tiles}}}
+{left} -> __tiles.{left}
+{right} -> __tiles.{right}
+{to_result}}}
+",
+            state = self.name("multiply"),
+            write = write.maps,
+            to_parts = edges[0],
+            to_tiles = edges[1],
+            to_result = edges[2],
+            to = target.container(),
+            shared = outer.len(),
+            outer = outer.join(", "),
+        ));
+    }
+}
+
+/// The loops around and in a tile.
+struct Loops {
+    /// Rows of a tile.
+    rows: i64,
+    /// Lanes of a row, of one or more registers.
+    width: i64,
+    /// Values of the large matrix's label in a tile.
+    size: i64,
+    /// The range of the loop over products.
+    products: String,
+    /// Parts of the thin matrix.
+    parts: String,
+}
