@@ -14,7 +14,7 @@ use super::emitter::{Emit, Emitter};
 use super::function::{Function, Returns};
 use super::memory::ElementAddress;
 use crate::interface::Status;
-use crate::plan::{BufferId, Check, CheckedDimension, Row};
+use crate::plan::{BufferId, Check, CheckedDimension, Row, messages};
 
 /// Bytes of a message, with the zero at its end; longer ones are cut.
 pub(super) const MESSAGE: u32 = 512;
@@ -71,9 +71,7 @@ impl<'ctx> Function<'_, 'ctx> {
     /// The value of an index expression that may have none; then the run ends.
     pub(super) fn checked_index(&self, expression: &Expr) -> Emit<IntValue<'ctx>> {
         let (value, is_wrong) = self.noting_overflow(expression)?;
-        let text = escaped(&expression.to_string());
-        let message = format!("undefined index: `{text}` does not fit 64 bits, or is no integer");
-        self.trap_if(is_wrong, &message, &[])?;
+        self.trap_if(is_wrong, &messages::no_index(expression), &[])?;
         Ok(value)
     }
 
@@ -103,7 +101,8 @@ impl<'ctx> Function<'_, 'ctx> {
             let outside = self.builder.build_or(below, above, "")?;
             let outside = self.builder.build_and(outside, self.builder.build_not(is_empty, "")?, "")?;
             let index = self.select_int(below, low, high)?;
-            self.trap_if(outside, &out_of_bounds(number, &format!("of {}", check.memlet)), &[index, extent])?;
+            let message = messages::out_of_bounds(number, &format!("of {}", check.memlet));
+            self.trap_if(outside, &message, &[index, extent])?;
         }
         check.deferred.iter().try_for_each(|each| self.check(each))
     }
@@ -160,7 +159,7 @@ impl<'ctx> Function<'_, 'ctx> {
         // As unsigned numbers, negative ones are above every extent.
         let positive = self.larger(extent, self.emitter.constant(0))?;
         let outside = self.compare(IntPredicate::UGE, index, positive)?;
-        self.trap_if(outside, &out_of_bounds(dimension, place), &[index, extent])
+        self.trap_if(outside, &messages::out_of_bounds(dimension, place), &[index, extent])
     }
 
     /// Emits an access by what messages say of it: a memlet, or a copy.
@@ -177,8 +176,7 @@ impl<'ctx> Function<'_, 'ctx> {
         let buffer = self.emitter.plan.buffer(id);
         let size = self.larger(self.size(&buffer.size)?, self.emitter.constant(0))?;
         let outside = self.compare(IntPredicate::UGE, position, size)?;
-        let message = format!("out of bounds: element %ld of `{}`, which has %ld", buffer.name);
-        self.trap_if(outside, &message, &[position, size])?;
+        self.trap_if(outside, &messages::no_element(&buffer.name), &[position, size])?;
         let Some(defined) = buffer.defined else { return Ok(()) };
         let written = self.base(defined)?;
         // Of what is not followed, such as arguments, a reference has no such bytes.
@@ -207,12 +205,8 @@ impl<'ctx> Function<'_, 'ctx> {
             relaxed(known.as_instruction())?;
             let undefined = self.compare(IntPredicate::EQ, known, self.emitter.i8().const_zero())?;
             let reader = self.reader.borrow();
-            let reader =
-                reader.as_deref().map_or(String::new(), |reader| format!(": {} reads it", escaped(reader)));
-            let message = format!(
-                "undefined read: element %ld of `{}`, in the order of memory, was never written{reader}",
-                self.emitter.plan.buffer(id).name
-            );
+            let name = &self.emitter.plan.buffer(id).name;
+            let message = messages::never_written(name, reader.as_deref());
             self.trap_if(undefined, &message, &[position])?;
         }
         if access != Access::Read {
@@ -242,16 +236,6 @@ impl<'ctx> Function<'_, 'ctx> {
         set.map_err(|error| self.emitter.defect(error))?;
         Ok(())
     }
-}
-
-/// The format of a message with an index and an extent; `place` says of what, or in what.
-fn out_of_bounds(dimension: usize, place: &str) -> String {
-    format!("out of bounds: index %ld in dimension {dimension} {}, whose extent is %ld", escaped(place))
-}
-
-/// A text as it is written in a format.
-fn escaped(text: &str) -> String {
-    text.replace('%', "%%")
 }
 
 /// The function of this module that leaves a message with numbers in the handle, if it has none yet.

@@ -356,8 +356,24 @@ impl Placement<'_, '_> {
             let kind = kind_of(&mut touch);
             accesses.push(Access { buffer, kind, by: by.clone(), stale: BTreeSet::new() });
         });
+        // Which elements were written is known with them: to forget it is a write of all.
+        for_undefined(statement, &mut |defined| {
+            let owner = self.lowering.plan.buffers.iter().position(|other| other.defined == Some(defined));
+            let buffer = owner.map_or(defined, |owner| BufferId(owner as u32));
+            if !self.own.contains(&buffer) {
+                accesses.push(Access { buffer, kind: Kind::Write, by: by.clone(), stale: BTreeSet::new() });
+            }
+        });
         without_repetitions(accesses)
     }
+}
+
+/// Calls `visit` with each buffer whose elements a statement makes undefined.
+fn for_undefined(statement: &Statement, visit: &mut dyn FnMut(BufferId)) {
+    if let Statement::Undefine(buffer) = statement {
+        visit(*buffer);
+    }
+    statement.bodies().into_iter().flatten().for_each(|inner| for_undefined(inner, visit));
 }
 
 /// Reads of a value that every thread computes.

@@ -74,6 +74,39 @@ impl Check {
     }
 }
 
+/// Messages of failed checks, as formats of C whose numbers are `%ld`: the index or position, and then the extent or size.
+pub mod messages {
+    use sdfg::symbolic::Expr;
+
+    /// An index that is not below an extent; `place` says of what, or in what.
+    pub fn out_of_bounds(dimension: usize, place: &str) -> String {
+        let place = escaped(place);
+        format!("out of bounds: index %ld in dimension {dimension} {place}, whose extent is %ld")
+    }
+
+    /// A position in memory behind the elements of a buffer.
+    pub fn no_element(buffer: &str) -> String {
+        format!("out of bounds: element %ld of `{buffer}`, which has %ld")
+    }
+
+    /// An element of a buffer that nothing wrote before `reader` uses its value.
+    pub fn never_written(buffer: &str, reader: Option<&str>) -> String {
+        let reader = reader.map_or(String::new(), |reader| format!(": {} reads it", escaped(reader)));
+        format!("undefined read: element %ld of `{buffer}`, in the order of memory, was never written{reader}")
+    }
+
+    /// An index expression without a value.
+    pub fn no_index(expression: &Expr) -> String {
+        let text = escaped(&expression.to_string());
+        format!("undefined index: `{text}` does not fit 64 bits, or is no integer")
+    }
+
+    /// A text as it is written in a format.
+    fn escaped(text: &str) -> String {
+        text.replace('%', "%%")
+    }
+}
+
 /// Its indices along each dimension, and the extents that they are held against.
 impl fmt::Display for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

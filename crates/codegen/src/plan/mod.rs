@@ -40,7 +40,7 @@ mod write;
 pub use arena::{MemoryUse, Slot};
 pub use buffer::{Allocation, Buffer, BufferId, Location, QueueOwner, Stride, Strided, Tiled};
 pub use capture::{Captured, Captures, Declarations};
-pub use check::{Check, CheckedDimension};
+pub use check::{Check, CheckedDimension, messages};
 pub use choice::If;
 pub use compute::{Binding, Compute, ExternalArgument, ExternalCompute, Scalar};
 pub use copy::{Copy, CopyDimension};

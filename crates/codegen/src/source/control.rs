@@ -1,7 +1,9 @@
 //! Statements: sequences, assignments, branches, jumps and copies.
 
+use sdfg::dtype::ScalarType;
 use sdfg::symbolic::Expr;
 
+use super::check::Access;
 use super::dialect::Dialect;
 use super::error::Print;
 use super::function::{Base, Frame, Function};
@@ -82,19 +84,29 @@ impl Function<'_, '_> {
                 let cast =
                     if self.program.constness(*to).is_empty() { String::new() } else { format!("({ty} *)") };
                 self.line(format!("{name} = {cast}{address};"));
+                // What says which elements were written goes along.
+                if let Some(written) = self.program.plan.buffer(*reference).defined {
+                    let defined = self.program.plan.buffer(*to).defined;
+                    let address = defined.map_or_else(|| "NULL".to_owned(), |defined| self.address(defined));
+                    self.line(format!("{} = {address};", self.address(written)));
+                }
                 Ok(())
             }
             Statement::Keep(kept) => {
-                let (place, address) = (self.address(kept.place), self.address(kept.reference));
-                self.line(format!("{place}[0] = (int64_t)(intptr_t){address};"));
+                let place = self.address(kept.place);
+                for (position, buffer) in self.kept_addresses(kept) {
+                    let address = self.address(buffer);
+                    self.line(format!("{place}[{position}] = (int64_t)(intptr_t){address};"));
+                }
                 for (position, variable) in kept.variables.iter().enumerate() {
-                    let value = self.index(variable)?.text;
+                    let value = self.plain_index(variable)?.text;
                     self.line(format!("{place}[{}] = {value};", KeptReference::ADDRESSES + position));
                 }
                 Ok(())
             }
             Statement::Recall(kept) => self.recall(kept),
-            Statement::Check(_) | Statement::Undefine(_) => Err(unsupported("checked programs")),
+            Statement::Check(check) => self.check(check),
+            Statement::Undefine(buffer) => self.undefine(*buffer),
             Statement::Compute(compute) => self.compute(compute),
             Statement::Lanes(lanes) => self.compute(&lanes.compute),
             Statement::External(call) => self.external(call),
@@ -109,15 +121,23 @@ impl Function<'_, '_> {
 
     /// Takes a reference from memory that tasks share.
     pub(super) fn recall(&mut self, kept: &KeptReference) -> Print<()> {
-        let (ty, place) = (self.element_type(kept.reference), self.address(kept.place));
-        let name = self.program.names.buffer(kept.reference);
-        self.line(format!("{name} = ({ty} *)(intptr_t){place}[0];"));
+        let place = self.address(kept.place);
+        for (position, buffer) in self.kept_addresses(kept) {
+            let (ty, name) = (self.element_type(buffer), self.program.names.buffer(buffer));
+            self.line(format!("{name} = ({ty} *)(intptr_t){place}[{position}];"));
+        }
         for (position, variable) in kept.variables.iter().enumerate() {
             let Some(symbol) = variable.as_symbol() else { continue };
             let name = self.variable(symbol)?;
             self.line(format!("{name} = {place}[{}];", KeptReference::ADDRESSES + position));
         }
         Ok(())
+    }
+
+    /// The addresses in the memory of a reference: its own, and that of what says which elements were written.
+    fn kept_addresses(&self, kept: &KeptReference) -> impl Iterator<Item = (usize, BufferId)> + use<> {
+        let written = self.program.plan.buffer(kept.reference).defined;
+        [Some(kept.reference), written].into_iter().enumerate().filter_map(|(k, id)| Some((k, id?)))
     }
 
     fn comment(&mut self, text: &str) {
@@ -318,14 +338,16 @@ impl Function<'_, '_> {
             return self.copy_of_device(copy);
         }
         let mut dimensions = copy.merged_dimensions();
-        let is_block = !(self.is_of_device && self.program.dialect == Dialect::OpenCl)
+        // Checks look at each element.
+        let is_block = !(self.is_of_device && self.program.dialect == Dialect::OpenCl || self.is_checked())
             && matches!(copy.write, Resolved::Store)
             && self.base(copy.from.buffer) == Base::Pointer
             && self.base(copy.to.buffer) == Base::Pointer
             && dimensions.last().is_some_and(|d| d.from_stride.is_one() && d.to_stride.is_one());
         let block = if is_block { dimensions.pop() } else { None };
-        let offsets = (self.index(&copy.from.offset)?, self.index(&copy.to.offset)?);
-        self.copy_dimensions(copy, &dimensions, block.as_ref(), offsets)
+        let offsets = (self.plain_index(&copy.from.offset)?, self.plain_index(&copy.to.offset)?);
+        let reader = format!("the copy at `{}`", copy.label);
+        self.read_by(Some(&reader), |f| f.copy_dimensions(copy, &dimensions, block.as_ref(), offsets))
     }
 
     fn copy_dimensions(
@@ -339,7 +361,7 @@ impl Function<'_, '_> {
             let (from, to) = (self.place_at(copy.from.buffer, &from), self.place_at(copy.to.buffer, &to));
             return match block {
                 None => {
-                    let value = self.load(&from);
+                    let value = self.load(&from)?;
                     self.write(&to, &value, &copy.write)
                 }
                 Some(block) => self.copy_block(&from, &to, &block.extent),
@@ -360,8 +382,9 @@ impl Function<'_, '_> {
         let is_even = |d: &CopyDimension| d.from_stride.is_one() && d.to_stride.is_one();
         let row = if dimensions.last().is_some_and(is_even) { dimensions.pop() } else { None };
         let (row, rows) = (row.unwrap_or_else(one), dimensions.pop().unwrap_or_else(one));
-        let offsets = (self.index(&copy.from.offset)?, self.index(&copy.to.offset)?);
-        self.copy_outer(copy, &dimensions, (&row, &rows), offsets)
+        let offsets = (self.plain_index(&copy.from.offset)?, self.plain_index(&copy.to.offset)?);
+        let reader = format!("the copy at `{}`", copy.label);
+        self.read_by(Some(&reader), |f| f.copy_outer(copy, &dimensions, (&row, &rows), offsets))
     }
 
     fn copy_outer(
@@ -373,13 +396,21 @@ impl Function<'_, '_> {
     ) -> Print<()> {
         let Some((dimension, inner)) = dimensions.split_first() else {
             let address = |place: Place| format!("&{}", place.text);
+            let offsets = (from.clone(), to.clone());
             let from = address(self.place_at(copy.from.buffer, &from));
             let to = address(self.place_at(copy.to.buffer, &to));
             let ty = self.program.memory_type(self.program.plan.buffer(copy.to.buffer).element);
             let width = self.index(&row.extent)?;
             let [extent, from_stride, to_stride] =
                 [&rows.extent, &rows.from_stride, &rows.to_stride].map(|part| self.index(part));
-            return self.copy_rows((&from, &to), &ty, &width, (&extent?, &from_stride?, &to_stride?));
+            let (extent, from_stride, to_stride) = (extent?, from_stride?, to_stride?);
+            if !self.is_checked() {
+                return self.copy_rows((&from, &to), &ty, &width, (&extent, &from_stride, &to_stride));
+            }
+            let (width, extent) = (self.held(ScalarType::I64, width), self.held(ScalarType::I64, extent));
+            self.look_at_rows(copy.from.buffer, &offsets.0, (&width, &extent, &from_stride), Access::Read)?;
+            self.look_at_rows(copy.to.buffer, &offsets.1, (&width, &extent, &to_stride), Access::Write)?;
+            return self.copy_rows((&from, &to), &ty, &width, (&extent, &from_stride, &to_stride));
         };
         self.along_copy(dimension, (from, to), &|f, from, to| {
             f.copy_outer(copy, inner, (row, rows), (from, to))

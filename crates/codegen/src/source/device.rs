@@ -94,12 +94,7 @@ impl Function<'_, '_> {
         (rows, from_stride, to_stride): (&Code, &Code, &Code),
     ) -> Print<()> {
         let bytes = |elements: &Code| product(elements, &Code::atom(format!("(int64_t)sizeof({ty})"))).text;
-        let copy = match self.program.dialect {
-            Dialect::OpenCl => "sdfg_device_copy(handle->device, ".to_owned(),
-            Dialect::C | Dialect::Cuda => {
-                format!("{}(", self.program.helper("sdfg_device_copy", || COPY.to_owned()))
-            }
-        };
+        let copy = self.program.copy_call();
         self.on_success_of(&format!(
             "{copy}{to}, {}, {from}, {}, {}, {})",
             bytes(to_stride),
@@ -111,8 +106,18 @@ impl Function<'_, '_> {
 }
 
 impl Program<'_> {
+    /// The beginning of a copy of rows: the name of its function, and the device where it needs one.
+    pub(super) fn copy_call(&self) -> String {
+        match self.dialect {
+            Dialect::OpenCl => "sdfg_device_copy(handle->device, ".to_owned(),
+            Dialect::C | Dialect::Cuda => {
+                format!("{}(", self.helper("sdfg_device_copy", || COPY.to_owned()))
+            }
+        }
+    }
+
     /// The helper that makes a status of an error of the device.
-    fn device_status(&self) -> Print<String> {
+    pub(super) fn device_status(&self) -> Print<String> {
         let (name, fail) = (&self.plan.name, self.fail_helper());
         let (memory, device) = (Status::OutOfMemory.code(), Status::Device.code());
         let text = match self.dialect {

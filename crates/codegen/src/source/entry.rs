@@ -17,9 +17,6 @@ impl Program<'_> {
         if self.plan.profile.as_ref().is_some_and(|profile| !measures || !profile.timers.is_empty()) {
             return Err(unsupported("timers (leave `--instrument` out)"));
         }
-        if self.plan.checked {
-            return Err(unsupported("checks (leave `--checked` out)"));
-        }
         let body = self.plan_body()?;
         self.create(interface, threads);
         self.define(self.destroy(interface));
@@ -57,6 +54,7 @@ impl Program<'_> {
         if self.dialect == Dialect::OpenCl {
             text.push_str("    sdfg_device *device;\n");
         }
+        text.push_str(&self.fields_of_checks());
         text.push_str(&self.callback_fields());
         text.push_str(&format!("}} {name}_t;\n\ntypedef struct {name}_config {{\n    size_t size;\n    int32_t num_threads;\n}} {name}_config;\n"));
         text
@@ -224,6 +222,7 @@ impl Program<'_> {
                 format!("    free(handle->{name});\n")
             });
         }
+        text.push_str(self.close_fault_memory());
         if self.dialect == Dialect::OpenCl {
             text.push_str("    sdfg_device_close(handle->device);\n");
         }
@@ -306,6 +305,7 @@ impl Program<'_> {
         self.refuse_overlaps(&mut f)?;
         self.receive_queues(&mut f)?;
         self.open_device(&mut f)?;
+        self.open_fault_memory(&mut f)?;
         for id in self.plan.persistent_buffers() {
             self.bind_persistent(&mut f, id)?;
         }
@@ -372,6 +372,8 @@ impl Program<'_> {
                 buffer.name
             ),
         )?;
+        let tells_what_was_written = self.plan.buffers.iter().any(|other| other.defined == Some(id));
+        f.bind(id, Base::Pointer);
         f.block(format!("if (handle->{name} == NULL)"), |f| {
             f.line(format!("handle->sdfg_{name}_bytes = (int64_t){size};"));
             if self.is_stream(id) {
@@ -380,14 +382,20 @@ impl Program<'_> {
                 return Ok(());
             }
             if self.is_on_device(id) {
-                return f.allocate_on_device(&ty, &format!("handle->{name}"), &buffer.size);
+                f.allocate_on_device(&ty, &format!("handle->{name}"), &buffer.size)?;
+            } else {
+                f.line(format!("handle->{name} = {allocate}({size});"));
+                f.fail_if(
+                    &format!("handle->{name} == NULL"),
+                    Status::OutOfMemory,
+                    &format!("no memory for `{}`", buffer.name),
+                )?;
             }
-            f.line(format!("handle->{name} = {allocate}({size});"));
-            f.fail_if(
-                &format!("handle->{name} == NULL"),
-                Status::OutOfMemory,
-                &format!("no memory for `{}`", buffer.name),
-            )
+            if tells_what_was_written {
+                f.line(format!("{name} = ({ty} *)handle->{name};"));
+                f.undefine(id)?;
+            }
+            Ok(())
         })?;
         f.line(format!("{name} = ({ty} *)handle->{name};"));
         if self.is_stream(id) {

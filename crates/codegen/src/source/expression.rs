@@ -2,12 +2,13 @@
 
 use sdfg::dtype::ScalarType;
 use sdfg::ir::FloatMode;
-use sdfg::tasklet::{TypedExpression, TypedExpressionKind};
+use sdfg::tasklet::{ConnectorId, TypedExpression, TypedExpressionKind};
 
 use super::error::{Print, defect};
 use super::function::{Function, Lanes};
 use super::tasklet::Names;
 use super::text::{Code, Precedence};
+use crate::plan::Strided;
 
 impl Function<'_, '_> {
     /// The value of an expression; lines that it needs come first.
@@ -26,8 +27,10 @@ impl Function<'_, '_> {
             TypedExpressionKind::Output(connector) => names.output(*connector),
             TypedExpressionKind::Load { connector, indices } => {
                 let indices = self.code_indices(names, indices)?;
-                let place = self.strided_place(names.part(*connector)?, &indices)?;
-                Ok(self.load(&place))
+                let part = names.part(*connector)?;
+                self.check_access(names, *connector, part, &indices)?;
+                let place = self.strided_place(part, &indices)?;
+                self.read_by(names.memlet(connector.index()), |f| f.load(&place))
             }
             TypedExpressionKind::Length { connector, indices } => {
                 let indices = self.code_indices(names, indices)?;
@@ -88,6 +91,24 @@ impl Function<'_, '_> {
         }
     }
 
+    /// Looks at the indices of an access through a pointer.
+    pub(super) fn check_access(
+        &mut self,
+        names: &Names<'_>,
+        connector: ConnectorId,
+        part: &Strided,
+        indices: &[Code],
+    ) -> Print<()> {
+        if !self.is_checked() {
+            return Ok(());
+        }
+        if let Some(check) = names.check(connector.index()) {
+            return self.check_indices(check, indices);
+        }
+        let name = names.name_of(connector);
+        self.check_extents(name, indices, &part.extents)
+    }
+
     /// Indices of an element. Where a float beyond the integers would be out of bounds anyway, and there are no NaN, it is converted as
     /// C does.
     pub(super) fn code_indices(
@@ -100,7 +121,7 @@ impl Function<'_, '_> {
             let is_fast = self.program.floats == FloatMode::Fast;
             codes.push(match &index.kind {
                 TypedExpressionKind::Cast(float)
-                    if is_fast && matches!(float.ty.as_scalar(), Some(ScalarType::F32 | ScalarType::F64)) =>
+                    if is_fast && !self.is_checked() && matches!(float.ty.as_scalar(), Some(ScalarType::F32 | ScalarType::F64)) =>
                 {
                     Code::cast("int64_t", self.expression(names, float)?.only()?)
                 }

@@ -7,6 +7,7 @@ use sdfg::dtype::{ElementType, ScalarType};
 use sdfg::symbolic::{Expr, Symbol};
 
 use super::error::{Print, defect};
+use super::fault::Faults;
 use super::program::Program;
 use super::stream::Collector;
 use super::text::{Code, Lines, Precedence};
@@ -100,6 +101,10 @@ pub(super) struct Function<'w, 'p> {
     pub(super) is_fallible: bool,
     /// Whether threads of a device run it.
     pub(super) is_of_device: bool,
+    /// Its checks, if it is a kernel.
+    pub(super) faults: Faults,
+    /// The accesses that are being written, as messages of checks name them.
+    pub(super) reader: Option<String>,
     temporaries: usize,
 }
 
@@ -123,6 +128,8 @@ impl<'w, 'p> Function<'w, 'p> {
             returns,
             is_fallible: false,
             is_of_device: false,
+            faults: Faults::default(),
+            reader: None,
             temporaries: 0,
         }
     }
@@ -253,8 +260,8 @@ impl<'w, 'p> Function<'w, 'p> {
 
     // Variables.
 
-    /// The value of an index expression.
-    pub(super) fn index(&self, expression: &Expr) -> Print<Code> {
+    /// The value of an index expression, which is known to have one.
+    pub(super) fn plain_index(&self, expression: &Expr) -> Print<Code> {
         self.program.index(expression, &|symbol| self.note_read(symbol))
     }
 
@@ -291,6 +298,9 @@ impl<'w, 'p> Function<'w, 'p> {
         }
         for reference in &declarations.references {
             self.declare_pointer(*reference, false)?;
+            if let Some(written) = self.program.plan.buffer(*reference).defined {
+                self.declare_pointer(written, false)?;
+            }
         }
         for buffer in &declarations.buffers {
             self.declare_pointer(*buffer, true)?;
@@ -419,9 +429,13 @@ impl<'w, 'p> Function<'w, 'p> {
 
     /// Ends the run with a status.
     pub(super) fn fail(&mut self, status: Status, text: &str) {
-        self.is_fallible = true;
         let report = self.program.fail_helper();
-        let call = format!("{report}(handle, {}, {})", status.code(), quoted(text));
+        self.end_with(&format!("{report}(handle, {}, {})", status.code(), quoted(text)));
+    }
+
+    /// Ends the run with the status of a call, which leaves it in the handle.
+    pub(super) fn end_with(&mut self, call: &str) {
+        self.is_fallible = true;
         match self.returns {
             Returns::Nothing => self.line(format!("{call};")),
             Returns::Status => self.line(format!("status = {call};")),

@@ -57,7 +57,10 @@ impl Index<'_, '_> {
         if denominator == 1 {
             return Ok(code);
         }
-        Ok(Code::infix("/", Precedence::Product, &code, &Code::int(denominator)))
+        match self.arithmetic {
+            Arithmetic::Plain => Ok(Code::infix("/", Precedence::Product, &code, &Code::int(denominator))),
+            Arithmetic::Noting => self.noting("exact_div", &code, &Code::int(denominator)),
+        }
     }
 
     fn fraction(&self, expression: &Expr) -> Print<Fraction> {
@@ -74,9 +77,9 @@ impl Index<'_, '_> {
             let value = self.scaled(term, common)?;
             sum = Some(match (sum, is_negative) {
                 (None, false) => value,
-                (None, true) => self.negated(&value),
-                (Some(sum), false) => self.add(&sum, &value),
-                (Some(sum), true) => self.subtract(&sum, &value),
+                (None, true) => self.negated(&value)?,
+                (Some(sum), false) => self.add(&sum, &value)?,
+                (Some(sum), true) => self.subtract(&sum, &value)?,
             });
         }
         let denominator = common.checked_mul(small(view.denominator, expression)?);
@@ -99,7 +102,7 @@ impl Index<'_, '_> {
             for _ in 0..*exponent {
                 product = Some(match product {
                     None => factor.code.clone(),
-                    Some(product) => self.multiply(&product, &factor.code),
+                    Some(product) => self.multiply(&product, &factor.code)?,
                 });
                 denominator = denominator.checked_mul(factor.denominator).ok_or_else(very_large)?;
             }
@@ -109,32 +112,30 @@ impl Index<'_, '_> {
 
     fn atom(&self, atom: &Atom) -> Print<Fraction> {
         let whole = |code| Fraction { code, denominator: 1 };
-        let helper = |op| self.program.integer_helper(op, ScalarType::I64);
         match atom {
             Atom::Symbol(symbol) => self.variable(symbol).map(whole),
             Atom::Sum(sum) => self.fraction(sum),
             Atom::FloorDiv(a, b) => {
                 let (a, b, _) = self.aligned(a, b)?;
-                Ok(whole(Code::call(&helper(BinaryOperation::FloorDivide)?, &[&a, &b])))
+                self.by_helper(BinaryOperation::FloorDivide, "floor_div", &a, &b).map(whole)
             }
             Atom::CeilDiv(a, b) => {
                 // ceil(a / b) = -floor(-a / b).
                 let (a, b, _) = self.aligned(a, b)?;
-                let quotient = Code::call(&helper(BinaryOperation::FloorDivide)?, &[&self.negated(&a), &b]);
-                Ok(whole(self.negated(&quotient)))
+                let quotient =
+                    self.by_helper(BinaryOperation::FloorDivide, "floor_div", &self.negated(&a)?, &b)?;
+                self.negated(&quotient).map(whole)
             }
             Atom::Mod(a, b) => {
                 let (a, b, denominator) = self.aligned(a, b)?;
-                Ok(Fraction {
-                    code: Code::call(&helper(BinaryOperation::FloorModulo)?, &[&a, &b]),
-                    denominator,
-                })
+                let code = self.by_helper(BinaryOperation::FloorModulo, "floor_mod", &a, &b)?;
+                Ok(Fraction { code, denominator })
             }
             Atom::Min(operands) => self.extremum(operands, BinaryOperation::Minimum),
             Atom::Max(operands) => self.extremum(operands, BinaryOperation::Maximum),
             Atom::Pow(base, exponent) => {
                 let (base, exponent) = (self.whole(base)?, self.whole(exponent)?);
-                Ok(whole(Code::call(&helper(BinaryOperation::Power)?, &[&base, &exponent])))
+                self.by_helper(BinaryOperation::Power, "pow", &base, &exponent).map(whole)
             }
             Atom::Call(name, _) => Err(SourceError::Unsupported {
                 language: "C",
@@ -178,51 +179,57 @@ impl Index<'_, '_> {
     }
 
     fn scaled(&self, fraction: &Fraction, denominator: i64) -> Print<Code> {
-        Ok(match denominator / fraction.denominator {
-            1 => fraction.code.clone(),
+        match denominator / fraction.denominator {
+            1 => Ok(fraction.code.clone()),
             factor => self.multiply(&Code::int(factor), &fraction.code),
-        })
+        }
     }
 
-    fn add(&self, a: &Code, b: &Code) -> Code {
+    fn add(&self, a: &Code, b: &Code) -> Print<Code> {
         self.step("add", "+", Precedence::Sum, a, b)
     }
 
-    fn subtract(&self, a: &Code, b: &Code) -> Code {
+    fn subtract(&self, a: &Code, b: &Code) -> Print<Code> {
         self.step("sub", "-", Precedence::Sum, a, b)
     }
 
-    fn multiply(&self, a: &Code, b: &Code) -> Code {
+    fn multiply(&self, a: &Code, b: &Code) -> Print<Code> {
         self.step("mul", "*", Precedence::Product, a, b)
     }
 
-    fn negated(&self, code: &Code) -> Code {
+    fn negated(&self, code: &Code) -> Print<Code> {
         match self.arithmetic {
-            Arithmetic::Plain => Code::prefix("-", code),
+            Arithmetic::Plain => Ok(Code::prefix("-", code)),
             Arithmetic::Noting => self.subtract(&Code::int(0), code),
         }
     }
 
-    fn step(&self, word: &str, op: &str, precedence: Precedence, a: &Code, b: &Code) -> Code {
+    /// An operation that a helper computes.
+    fn by_helper(&self, op: BinaryOperation, word: &str, a: &Code, b: &Code) -> Print<Code> {
+        match self.arithmetic {
+            Arithmetic::Plain => {
+                Ok(Code::call(&self.program.integer_helper(op, ScalarType::I64)?, &[a, b]))
+            }
+            Arithmetic::Noting => self.noting(word, a, b),
+        }
+    }
+
+    fn noting(&self, word: &str, a: &Code, b: &Code) -> Print<Code> {
+        Ok(Code::call(&self.program.noting_helper(word)?, &[a, b, &Code::atom("&overflow")]))
+    }
+
+    fn step(&self, word: &str, op: &str, precedence: Precedence, a: &Code, b: &Code) -> Print<Code> {
         match self.arithmetic {
             Arithmetic::Plain => {
                 // Sums and products of integers that do not overflow need no parentheses on the right.
                 let is_same = b.precedence == precedence && op != "-" && !b.text.contains('/');
                 if is_same {
                     let left = a.at_least(precedence);
-                    return Code::new(format!("{left} {op} {}", b.text), precedence);
+                    return Ok(Code::new(format!("{left} {op} {}", b.text), precedence));
                 }
-                Code::infix(op, precedence, a, b)
+                Ok(Code::infix(op, precedence, a, b))
             }
-            Arithmetic::Noting => {
-                let name = format!("sdfg_{word}_noting");
-                let name = self.program.helper(&name, || {
-                    format!(
-                        "static inline int64_t {name}(int64_t a, int64_t b, int *overflow) {{\n    int64_t value;\n    if (__builtin_{word}_overflow(a, b, &value)) {{\n        *overflow = 1;\n    }}\n    return value;\n}}\n"
-                    )
-                });
-                Code::call(&name, &[a, b, &Code::atom("&overflow")])
-            }
+            Arithmetic::Noting => self.noting(word, a, b),
         }
     }
 }

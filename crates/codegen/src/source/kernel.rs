@@ -6,6 +6,7 @@
 use super::error::{Print, defect};
 use super::function::{Base, Function, Returns};
 use super::loops::Dimension;
+use super::memory::{product, sum};
 use super::text::{Code, Precedence};
 use crate::plan::{
     BlockAccumulator, BufferId, Kernel, Loop, PrivateAccumulator, Realisation, Resolved, Space, Threads,
@@ -33,8 +34,14 @@ impl<'w, 'p> Function<'w, 'p> {
         let word = if kernel.label.is_empty() { "kernel" } else { kernel.label.as_str() };
         let name = program.names.global(&format!("{}_{word}", program.plan.name));
         let mut inner = Function::on_device(program);
-        let (parameters, arguments) = self.captured(&kernel.captures, &mut inner)?;
+        inner.faults.is_together = kernel.together.is_some();
+        let (mut parameters, mut arguments) = self.captured(&kernel.captures, &mut inner)?;
         inner.kernel_body(each, kernel)?;
+        let faults = std::mem::take(&mut inner.faults.messages);
+        if !faults.is_empty() {
+            parameters.push(format!("{}int64_t *sdfg_faults", program.dialect.global()));
+            arguments.push("handle->sdfg_faults".to_owned());
+        }
         if inner.is_fallible || inner.uses_handle {
             return Err(defect("a thread of a kernel cannot end a run"));
         }
@@ -43,7 +50,7 @@ impl<'w, 'p> Function<'w, 'p> {
         program.define_kernel(inner.finish(&heading));
         // Values, and then memory.
         let values = kernel.captures.variables.len();
-        self.block("", |f| f.launch_of(each, kernel, &name, arguments.split_at(values)))
+        self.block("", |f| f.launch_of(each, kernel, &name, arguments.split_at(values), &faults))
     }
 
     fn launch_of(
@@ -52,6 +59,7 @@ impl<'w, 'p> Function<'w, 'p> {
         kernel: &Kernel,
         name: &str,
         arguments: (&[String], &[String]),
+        faults: &[String],
     ) -> Print<()> {
         let (space, _) = self.space(&each.dimensions)?;
         let lengths = along_axes(&space);
@@ -91,14 +99,15 @@ impl<'w, 'p> Function<'w, 'p> {
             if f.program.plan.profile.is_some() {
                 let amount = |amount: &Option<Expr>| -> Print<String> {
                     match amount {
-                        Some(amount) => Ok(f.index(amount)?.text),
+                        Some(amount) => Ok(f.plain_index(amount)?.text),
                         None => Ok("-1".to_owned()),
                     }
                 };
                 let (bytes, operations) = (amount(&kernel.bytes)?, amount(&kernel.operations)?);
                 f.line(format!("sdfg_device_work(handle->device, {bytes}, {operations});"));
             }
-            f.start(name, (&blocks, &threads), arguments)
+            f.start(name, (&blocks, &threads), arguments)?;
+            if faults.is_empty() { Ok(()) } else { f.take_fault(faults) }
         })
     }
 
@@ -112,10 +121,11 @@ impl<'w, 'p> Function<'w, 'p> {
             }
         }
         self.declare_all(&each.body)?;
+        self.open_faults();
         let (space, _) = self.space(&each.dimensions)?;
         let lengths = along_axes(&space);
         self.open_accumulators(kernel)?;
-        self.along(each, kernel, &space, &lengths)?;
+        self.along(each, kernel, &space, &lengths, None)?;
         self.close_accumulators(kernel)
     }
 
@@ -190,15 +200,16 @@ impl<'w, 'p> Function<'w, 'p> {
             };
             let Some(exchange) = *exchange else {
                 self.by_threads((&thread, threads), private, |f, index| {
-                    let value = f.load(&f.place_at(private.buffer, index));
+                    let place = f.place_at(private.buffer, index);
+                    let value = f.load(&place)?;
                     let target = f.strided_place(&private.target, std::slice::from_ref(index))?;
                     f.write(&target, &value, &combined)
                 })?;
                 continue;
             };
             let own = Code::atom(thread.clone());
-            let (place, value) =
-                (self.place_at(exchange, &own), self.load(&self.place_at(private.buffer, &Code::int(0))));
+            let (place, first) = (self.place_at(exchange, &own), self.place_at(private.buffer, &Code::int(0)));
+            let value = self.load(&first)?;
             self.store(&place, &value)?;
             // Half of the values are combined into the other half, until one is left.
             let left = self.temporary();
@@ -208,12 +219,14 @@ impl<'w, 'p> Function<'w, 'p> {
                 f.barrier()?;
                 f.block(format!("if ({thread} < {left} / 2u)"), |f| {
                     let other = Code::atom(format!("{thread} + {next}"));
-                    let value = f.load(&f.place_at(exchange, &other));
+                    let other = f.place_at(exchange, &other);
+                    let value = f.load(&other)?;
                     f.combine_plain(&f.place_at(exchange, &own), &value, &private.resolution, None)
                 })
             })?;
             self.block(format!("if ({thread} == 0u)"), |f| {
-                let value = f.load(&f.place_at(exchange, &Code::int(0)));
+                let first = f.place_at(exchange, &Code::int(0));
+                let value = f.load(&first)?;
                 let target = f.strided_place(&private.target, &[Code::int(0)])?;
                 f.write(&target, &value, &combined)
             })?;
@@ -250,8 +263,18 @@ impl<'w, 'p> Function<'w, 'p> {
     }
 
     /// The loops along so many axes, the last of them outermost.
-    fn along(&mut self, each: &Loop, kernel: &Kernel, space: &[Dimension], lengths: &[Code]) -> Print<()> {
-        let Some((length, lengths)) = lengths.split_last() else { return self.statements(&each.body) };
+    /// `before` is the number of the position along those before.
+    fn along(
+        &mut self,
+        each: &Loop,
+        kernel: &Kernel,
+        space: &[Dimension],
+        lengths: &[Code],
+        before: Option<Code>,
+    ) -> Print<()> {
+        let Some((length, lengths)) = lengths.split_last() else {
+            return self.in_iteration(before, |f| f.statements(&each.body));
+        };
         let axis = lengths.len();
         let number = self.temporary();
         let dialect = self.program.dialect;
@@ -274,9 +297,13 @@ impl<'w, 'p> Function<'w, 'p> {
                 let d = last - axis;
                 f.set_counter(&each.dimensions[d], &space[d].begin, &space[d].step, &number)?;
             } else {
-                f.set_outer_counters(each, space, number)?;
+                f.set_outer_counters(each, space, number.clone())?;
             }
-            f.along(each, kernel, space, lengths)
+            let before = match &before {
+                None => number.clone(),
+                Some(before) => sum(&product(before, length), &number),
+            };
+            f.along(each, kernel, space, lengths, Some(before))
         })
     }
 
@@ -287,17 +314,22 @@ impl<'w, 'p> Function<'w, 'p> {
         }
         let used: u32 = threads.extents.iter().product();
         let thread = self.program.dialect.thread(0);
-        self.block(format!("if ({thread} < {used}u)"), |f| {
+        self.section(&format!("{thread} < {used}u"), |f| {
             let (space, _) = f.space(&each.dimensions)?;
-            f.along_block((each, threads), &space, 0)
+            f.along_block((each, threads), &space, (0, None))
         })
     }
 
-    /// The loops of a thread of a block along the dimensions from `d` on.
-    fn along_block(&mut self, of: (&Loop, &Threads), space: &[Dimension], d: usize) -> Print<()> {
+    /// The loops of a thread of a block along the dimensions from `d` on; `before` is the number of the position along those before.
+    fn along_block(
+        &mut self,
+        of: (&Loop, &Threads),
+        space: &[Dimension],
+        (d, before): (usize, Option<Code>),
+    ) -> Print<()> {
         let (each, threads) = of;
         let (Some(dimension), Some(&extent)) = (each.dimensions.get(d), threads.extents.get(d)) else {
-            return self.statements(&each.body);
+            return self.at_position(before, |f| f.statements(&each.body));
         };
         let inner: u32 = threads.extents[d + 1..].iter().product();
         let mut position = self.program.dialect.thread(0);
@@ -324,7 +356,12 @@ impl<'w, 'p> Function<'w, 'p> {
         }
         let body = |f: &mut Self| {
             f.set_counter(dimension, &space[d].begin, &space[d].step, &Code::atom(number.clone()))?;
-            f.along_block(of, space, d + 1)
+            let number = Code::atom(number.clone());
+            let before = match &before {
+                None => number,
+                Some(before) => sum(&product(before, &space[d].extent), &number),
+            };
+            f.along_block(of, space, (d + 1, Some(before)))
         };
         self.loop_body(&body)
     }
@@ -335,7 +372,7 @@ impl<'w, 'p> Function<'w, 'p> {
             return Err(defect("a processor has no blocks of threads"));
         }
         self.line(self.program.dialect.barrier());
-        Ok(())
+        self.leave_if_others_failed()
     }
 
     /// Sets the counters of all dimensions but the two innermost ones, which have one number together.
@@ -371,7 +408,7 @@ fn along_axes(space: &[Dimension]) -> Vec<Code> {
     let mut lengths: Vec<Code> =
         space.iter().rev().take(2).map(|dimension| dimension.extent.clone()).collect();
     let outer = space.iter().rev().skip(2).map(|dimension| dimension.extent.clone());
-    lengths.extend(outer.reduce(|product, extent| super::memory::product(&extent, &product)));
+    lengths.extend(outer.reduce(|all, extent| product(&extent, &all)));
     lengths
 }
 

@@ -686,7 +686,8 @@ impl<'w, 'p> Function<'w, 'p> {
     ) -> Print<()> {
         let Some(extent) = private.target.extents.get(indices.len()) else {
             let element = super::memory::sum(first, position);
-            let value = self.load(&self.place_at(private.buffer, &element));
+            let place = self.place_at(private.buffer, &element);
+            let value = self.load(&place)?;
             let target = self.strided_place(&private.target, indices)?;
             return self.combine_plain(&target, &value, &private.resolution, None);
         };

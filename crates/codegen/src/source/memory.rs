@@ -5,6 +5,7 @@ use sdfg::ir::ConflictResolution;
 use sdfg::syntax::CompareOp;
 use sdfg::tasklet::TypedExpressionCode;
 
+use super::check::Access;
 use super::dialect::Dialect;
 use super::error::{Print, defect};
 use super::function::{Base, Function, Lanes};
@@ -20,6 +21,8 @@ pub(super) struct Place {
     pub(super) element: ElementType,
     /// Whether the threads of a block of a device share it.
     pub(super) is_shared: bool,
+    /// What is looked at before an access of a checked program: an element of a buffer at a position.
+    pub(super) checked: Option<(BufferId, Code)>,
 }
 
 impl Place {
@@ -39,11 +42,13 @@ impl Function<'_, '_> {
             Base::Variable => name.to_owned(),
         };
         let is_shared = self.program.plan.buffer(id).space == Space::BlockShared;
-        Place { text, element, is_shared }
+        let is_looked_at = self.is_checked() && !self.program.is_stream(id);
+        let checked = is_looked_at.then(|| (id, offset.clone()));
+        Place { text, element, is_shared, checked }
     }
 
     pub(super) fn place(&self, location: &Location) -> Print<Place> {
-        Ok(self.place_at(location.buffer, &self.index(&location.offset)?))
+        Ok(self.place_at(location.buffer, &self.plain_index(&location.offset)?))
     }
 
     /// The element at an index of a strided part.
@@ -53,7 +58,7 @@ impl Function<'_, '_> {
 
     /// Offset of an index of a strided part from the start of its buffer.
     pub(super) fn strided_offset(&self, part: &Strided, indices: &[Code]) -> Print<Code> {
-        let mut offset = self.index(&part.origin.offset)?;
+        let mut offset = self.plain_index(&part.origin.offset)?;
         for (index, stride) in indices.iter().zip(&part.strides) {
             offset = sum(&offset, &self.stride_at(stride, index)?);
         }
@@ -63,19 +68,25 @@ impl Function<'_, '_> {
     /// Distance of an index of a dimension from index 0, in elements.
     pub(super) fn stride_at(&self, stride: &Stride, index: &Code) -> Print<Code> {
         Ok(match stride {
-            Stride::Even(stride) => product(index, &self.index(stride)?),
+            Stride::Even(stride) => product(index, &self.plain_index(stride)?),
             Stride::Tiled(tiled) => {
-                let length = self.index(&tiled.length)?;
+                let length = self.plain_index(&tiled.length)?;
                 let position = Code::infix("/", Precedence::Product, index, &length);
                 let rest = Code::infix("%", Precedence::Product, index, &length);
-                let position = product(&position, &self.index(&tiled.between)?);
-                sum(&position, &product(&rest, &self.index(&tiled.within)?))
+                let position = product(&position, &self.plain_index(&tiled.between)?);
+                sum(&position, &product(&rest, &self.plain_index(&tiled.within)?))
             }
         })
     }
 
     /// The value of an element.
-    pub(super) fn load(&self, place: &Place) -> Lanes {
+    pub(super) fn load(&mut self, place: &Place) -> Print<Lanes> {
+        self.look_at(place, Access::Read)?;
+        Ok(self.value_of(place))
+    }
+
+    /// The value of an element that was looked at.
+    fn value_of(&self, place: &Place) -> Lanes {
         let ty = place.element.lane();
         let lane = |lane| {
             let code = Code::atom(place.lane(lane));
@@ -90,6 +101,7 @@ impl Function<'_, '_> {
     /// Assigns an element.
     pub(super) fn store(&mut self, place: &Place, value: &Lanes) -> Print<()> {
         self.check_lanes(place, value)?;
+        self.look_at(place, Access::Write)?;
         for (lane, code) in value.lanes.iter().enumerate() {
             self.set(&place.lane(lane), &code.text);
         }
@@ -115,6 +127,11 @@ impl Function<'_, '_> {
         match resolved {
             Resolved::Store => self.store(place, value),
             Resolved::Combine { resolution, custom, realisation } => match realisation {
+                Realisation::Atomic | Realisation::Locked if place.checked.is_some() => {
+                    let replaces = matches!(resolution, ConflictResolution::Replace);
+                    self.look_at(place, if replaces { Access::Write } else { Access::Update })?;
+                    self.write(&Place { checked: None, ..place.clone() }, value, resolved)
+                }
                 Realisation::Plain => self.combine_plain(place, value, resolution, custom.as_deref()),
                 Realisation::Locked => {
                     self.program.has_threads.set(true);
@@ -139,12 +156,13 @@ impl Function<'_, '_> {
             return self.store(place, value);
         }
         if let Some(op) = compound(resolution, value.ty) {
+            self.look_at(place, Access::Update)?;
             for (lane, code) in value.lanes.iter().enumerate() {
                 self.line(format!("{} {op} {};", place.lane(lane), code.text));
             }
             return Ok(());
         }
-        let old = self.load(place);
+        let old = self.load(place)?;
         if combines_lanes(resolution) {
             return self.block("", |f| {
                 let old = f.named_lanes(&old);

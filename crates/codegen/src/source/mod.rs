@@ -7,6 +7,7 @@
 mod arithmetic;
 mod build;
 mod callback;
+mod check;
 mod complex;
 mod control;
 mod convert;
@@ -16,6 +17,7 @@ mod dialect;
 mod entry;
 mod error;
 mod expression;
+mod fault;
 mod float;
 mod function;
 mod index;

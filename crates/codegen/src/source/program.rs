@@ -29,6 +29,8 @@ pub(super) struct Program<'p> {
     pub(super) has_threads: Cell<bool>,
     /// Whether functions of the runtime are called.
     pub(super) has_runtime: Cell<bool>,
+    /// Whether a kernel has checks.
+    pub(super) has_faults: Cell<bool>,
 }
 
 /// The parts of a file, each in order.
@@ -56,6 +58,7 @@ impl<'p> Program<'p> {
             headers: RefCell::new(headers),
             has_threads: Cell::new(false),
             has_runtime: Cell::new(false),
+            has_faults: Cell::new(false),
         }
     }
 

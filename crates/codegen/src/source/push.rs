@@ -79,6 +79,9 @@ impl Function<'_, '_> {
         value: &Lanes,
         is_free: bool,
     ) -> Print<()> {
+        if let Some(check) = names.check(connector.index()) {
+            self.check(check)?;
+        }
         let queue = names.queue(connector)?.clone();
         let Pushes { label, held } = &mut names.pushes;
         match held {
@@ -119,7 +122,7 @@ impl Function<'_, '_> {
                         f.block(
                             format!("while (sdfg_stream_take({name}, 0, &{}, 1, 0) != 0)", place.text),
                             |f| {
-                                let value = f.load(&place);
+                                let value = f.load(&place)?;
                                 f.push_element(label, queue, &value, None)
                             },
                         )

@@ -1,5 +1,8 @@
 //! Streams: calls of the runtime for pushes, pops and processing elements.
 
+use sdfg::dtype::ScalarType;
+
+use super::check::Access;
 use super::error::{Print, defect};
 use super::function::{Frame, Function, Lanes};
 use super::memory::Place;
@@ -85,7 +88,7 @@ impl Function<'_, '_> {
     }
 
     /// The stream and the number of a queue, as arguments.
-    fn queue(&self, queue: &Location) -> Print<String> {
+    fn queue(&mut self, queue: &Location) -> Print<String> {
         let name = self.stream_name(queue.buffer);
         Ok(format!("{name}, {}", self.index(&queue.offset)?.text))
     }
@@ -97,7 +100,7 @@ impl Function<'_, '_> {
     }
 
     /// Address, number and distance in bytes of the elements of a row, as arguments.
-    fn row(&self, row: &Row) -> Print<[String; 3]> {
+    fn row(&mut self, row: &Row) -> Print<[String; 3]> {
         let place = self.place(&row.first)?;
         let size = self.program.memory_type(place.element);
         let stride = self.index(&row.stride)?;
@@ -113,6 +116,7 @@ impl Function<'_, '_> {
     pub(super) fn push(&mut self, push: &Push) -> Print<()> {
         let [from, count, stride] = self.row(&push.from)?;
         let queue = self.queue(&push.queue)?;
+        self.look_at_row(&push.from, &count, Access::Read)?;
         let collector = self.collectors.get(&push.queue.buffer).cloned();
         if let Some(collector) = &collector {
             self.settle(collector);
@@ -169,7 +173,7 @@ impl Function<'_, '_> {
         let element = self.program.plan.buffer(stream).element;
         let (ty, name) = (self.program.memory_type(element), self.temporary());
         self.line(format!("{ty} {name};"));
-        Ok(Place { text: name, element, is_shared: false })
+        Ok(Place { text: name, element, is_shared: false, checked: None })
     }
 
     // Queues of a thread's own.
@@ -237,7 +241,7 @@ impl Function<'_, '_> {
             Ok(())
         })?;
         let element = self.program.plan.buffer(*stream).element;
-        self.store(&Place { text: format!("(*{next})"), element, is_shared: false }, value)?;
+        self.store(&Place { text: format!("(*{next})"), element, is_shared: false, checked: None }, value)?;
         match condition {
             None => self.line(format!("++{next};")),
             Some(condition) => self.line(format!("{next} += {condition};")),
@@ -273,12 +277,17 @@ impl Function<'_, '_> {
             let waits = format!("`{}` waits for an element of the stream `{name}`", pop.label);
             let call = format!("sdfg_stream_pop({queue}, {to}, {count}, {stride}, {})", self.task);
             self.check_wait(&call, &name, &waits)?;
+            self.look_at_row(&pop.to, &count, Access::Write)?;
             return match &pop.taken {
                 Some(taken) => self.set_variable(taken, &Code::new(count, Precedence::Choice)),
                 None => Ok(()),
             };
         }
-        let call = Code::atom(format!("sdfg_stream_take({queue}, {to}, {count}, {stride})"));
+        let mut call = Code::atom(format!("sdfg_stream_take({queue}, {to}, {count}, {stride})"));
+        if self.is_checked() {
+            call = self.held(ScalarType::I64, call);
+            self.look_at_row(&pop.to, &call.text, Access::Write)?;
+        }
         match &pop.taken {
             Some(variable) => self.set_variable(variable, &call),
             None => {
@@ -298,6 +307,8 @@ impl Function<'_, '_> {
     pub(super) fn length(&mut self, queues: &Strided, indices: &[Code]) -> Print<Code> {
         self.program.use_runtime();
         let name = self.stream_name(queues.origin.buffer);
+        let buffer = self.program.plan.buffer(queues.origin.buffer);
+        self.check_extents(&buffer.name, indices, &queues.extents)?;
         let queue = self.strided_offset(queues, indices)?;
         Ok(Code::atom(format!("sdfg_stream_length({name}, {})", queue.text)))
     }
@@ -387,7 +398,8 @@ impl Function<'_, '_> {
                 let number = self.temporary();
                 self.lines.open(format!("for (int64_t {number} = 0; {number} < {taken}; ++{number}) {{"));
                 self.frames.push(Frame::Loop { target: None, continues: false });
-                let value = self.load(&self.place_at(*batch, &Code::atom(number)));
+                let place = self.place_at(*batch, &Code::atom(number));
+                let value = self.load(&place)?;
                 self.store(&element, &value)?;
                 self.statements(body)?;
                 self.frames.pop();

@@ -104,7 +104,9 @@ impl<'w, 'p> Function<'w, 'p> {
         let set = Declarations::of(&kind.body);
         let variables =
             set.variables.iter().map(|symbol| task.variable(symbol)).collect::<Print<Vec<_>>>()?;
-        let references = set.references.iter().map(|reference| program.names.buffer(*reference));
+        let written = |reference| program.plan.buffer(reference).defined;
+        let references = set.references.iter().flat_map(|reference| [Some(*reference), written(*reference)]);
+        let references = references.flatten().map(|reference| program.names.buffer(reference));
         let set: BTreeSet<&str> = variables.into_iter().chain(references).collect();
         for (name, ty) in unpack {
             let constness = if set.contains(name.as_str()) { "" } else { "const " };

@@ -14,7 +14,7 @@ use super::uses::{
     is_free, is_one_assignment, is_only_counted, is_single_assignment, mentions_local, mentions_output,
     uses_in, uses_of_input,
 };
-use crate::plan::{Assignment, Binding, Compute, Scalar, Strided};
+use crate::plan::{Assignment, Binding, Check, Compute, Location, Resolved, Scalar, Strided};
 
 /// Meanings of the names in a piece of code.
 pub(super) struct Names<'a> {
@@ -22,6 +22,8 @@ pub(super) struct Names<'a> {
     pub(super) bindings: &'a [Binding],
     /// Pushes of the code.
     pub(super) pushes: Pushes,
+    /// Checks of accesses to the elements of a connector.
+    checks: &'a [Option<Check>],
     symbols: &'a [Expr],
     /// Values of inputs.
     inputs: Vec<Option<Lanes>>,
@@ -88,12 +90,13 @@ impl Function<'_, '_> {
             locals: Vec::new(),
             branch: None,
             pushes: Pushes::default(),
+            checks: &compute.checks,
         };
         let is_simple = is_one_assignment(compute);
         for (number, binding) in compute.bindings.iter().enumerate() {
             let input = match binding {
                 Binding::Load(location) => {
-                    let value = self.load(&self.place(location)?);
+                    let value = self.load_input(location, &compute.checks, number)?;
                     let uses = uses_of_input(&compute.code.body, number);
                     match uses {
                         0 => None,
@@ -134,13 +137,13 @@ impl Function<'_, '_> {
         self.declare_locals(&mut names, &compute.code);
         names.pushes = self.begin_pushes(compute, &mut taken)?;
         self.statements_of_code(&mut names, &compute.code.body)?;
-        for (binding, output) in compute.bindings.iter().zip(&names.outputs) {
+        for (number, (binding, output)) in compute.bindings.iter().zip(&names.outputs).enumerate() {
             if let (Binding::Store { to, write }, Some(output)) = (binding, output) {
-                let place = self.place(to)?;
                 let value = output.value.value();
+                let store = |f: &mut Self| f.write_output(&names, number, (to, write), &value);
                 match &output.assigned {
-                    None => self.write(&place, &value, write)?,
-                    Some(flag) => self.block(format!("if ({flag})"), |f| f.write(&place, &value, write))?,
+                    None => store(self)?,
+                    Some(flag) => self.block(format!("if ({flag})"), store)?,
                 }
             }
         }
@@ -156,8 +159,32 @@ impl Function<'_, '_> {
             return Err(defect(names.unbound(*connector)));
         };
         let value = self.expression(names, value)?;
+        self.write_output(names, connector.index(), (to, write), &value)
+    }
+
+    /// Writes a value output of a tasklet.
+    fn write_output(
+        &mut self,
+        names: &Names<'_>,
+        number: usize,
+        (to, write): (&Location, &Resolved),
+        value: &Lanes,
+    ) -> Print<()> {
+        if let Some(check) = names.check(number) {
+            self.check(check)?;
+        }
         let place = self.place(to)?;
-        self.write(&place, &value, write)
+        self.read_by(names.memlet(number), |f| f.write(&place, value, write))
+    }
+
+    /// The value of an input.
+    fn load_input(&mut self, location: &Location, checks: &[Option<Check>], number: usize) -> Print<Lanes> {
+        let check = checks.get(number).and_then(Option::as_ref);
+        if let Some(check) = check {
+            self.check(check)?;
+        }
+        let place = self.place(location)?;
+        self.read_by(check.map(|check| check.memlet.as_str()), |f| f.load(&place))
     }
 
     /// An input under its name.
@@ -250,7 +277,7 @@ impl Function<'_, '_> {
         for (number, binding) in scalar.bindings.iter().enumerate() {
             inputs.push(match binding {
                 Binding::Load(location) => {
-                    let value = self.load(&self.place(location)?);
+                    let value = self.load_input(location, &scalar.checks, number)?;
                     let uses = uses_in(&scalar.code.expression, number);
                     if uses > 1 { Some(self.named_lanes(&value)) } else { Some(value) }
                 }
@@ -270,6 +297,7 @@ impl Function<'_, '_> {
             locals: Vec::new(),
             branch: None,
             pushes: Pushes::default(),
+            checks: &scalar.checks,
         };
         self.expression(&names, &scalar.code.expression)
     }
@@ -295,6 +323,7 @@ impl Function<'_, '_> {
             locals: Vec::new(),
             branch: None,
             pushes: Pushes::default(),
+            checks: &[],
         };
         self.expression(&names, &code.expression)
     }
@@ -335,8 +364,9 @@ impl Function<'_, '_> {
                 };
                 let indices = self.code_indices(names, indices)?;
                 let value = self.expression(names, value)?;
+                self.check_access(names, *connector, to, &indices)?;
                 let place = self.strided_place(to, &indices)?;
-                self.write(&place, &value, write)
+                self.read_by(names.memlet(connector.index()), |f| f.write(&place, &value, write))
             }
             TypedStatement::Push { connector, value } => {
                 let is_free = is_free(value);
@@ -534,8 +564,23 @@ impl Variable {
 }
 
 impl Names<'_> {
+    /// The name of a connector.
+    pub(super) fn name_of(&self, id: ConnectorId) -> &str {
+        self.environment.connector_at(id).map_or("?", |(name, _)| name)
+    }
+
+    /// Checks of accesses to a connector's elements.
+    pub(super) fn check(&self, connector: usize) -> Option<&Check> {
+        self.checks.get(connector)?.as_ref()
+    }
+
+    /// The memlet at a connector, if its accesses are looked at.
+    pub(super) fn memlet(&self, connector: usize) -> Option<&str> {
+        self.check(connector).map(|check| check.memlet.as_str())
+    }
+
     pub(super) fn unbound(&self, id: ConnectorId) -> String {
-        let name = self.environment.connector_at(id).map_or("?", |(name, _)| name);
+        let name = self.name_of(id);
         format!("connector `{name}` is not bound to what the code does with it")
     }
 

@@ -286,10 +286,19 @@ fn is_name(text: &str) -> bool {
         && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// The words of source in order, without those of comments.
+/// The words of source in order, without those of comments and texts.
 pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
     let code = text.lines().filter(|line| !line.trim_start().starts_with("/*"));
-    code.flat_map(|line| line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'))
+    let mut is_text = false;
+    code.flat_map(|line| line.split_inclusive('"')).flat_map(move |part| {
+        let code = if is_text { "" } else { part };
+        // A quote behind an odd number of backslashes belongs to the text.
+        let escapes = part.trim_end_matches('"').bytes().rev().take_while(|byte| *byte == b'\\').count();
+        if part.ends_with('"') && !(is_text && escapes % 2 == 1) {
+            is_text = !is_text;
+        }
+        code.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+    })
 }
 
 #[cfg(test)]
@@ -311,6 +320,13 @@ mod tests {
         assert_eq!(Code::cast("int", &sum).text, "(int)(a + b)");
         let equal = Code::infix("!=", Precedence::Equality, &a, &b);
         assert_eq!(Code::infix("!=", Precedence::Equality, &equal, &c).text, "(a != b) != c");
+    }
+
+    #[test]
+    fn words_of_texts_are_no_words_of_source() {
+        let source = r#"f(a, "b \" c \\", d, "", "%ld e");"#;
+        let found: Vec<&str> = words(source).filter(|word| !word.is_empty()).collect();
+        assert_eq!(found, ["f", "a", "d"]);
     }
 
     #[test]

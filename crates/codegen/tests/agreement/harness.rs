@@ -77,9 +77,10 @@ pub(crate) fn agree_through_c(
     program: &Sdfg,
     symbols: &[(String, i64)],
     runs: usize,
+    checked: bool,
 ) -> Result<(), String> {
     let (program, arguments) = prepared(program, symbols)?;
-    let library = compiled_by(compiler, &program)?;
+    let library = compiled_by(compiler, &program, checked)?;
     // Each number of threads has a handle of its own.
     for threads in [1, 2, 3] {
         let mut interpreter = Interpreter::new(&program).map_err(|error| error.to_string())?;
@@ -102,16 +103,17 @@ pub(crate) fn failure_through_c(
     compiler: &str,
     program: &Sdfg,
     symbols: &[(String, i64)],
+    checked: bool,
 ) -> Result<Option<String>, String> {
     let (program, mut arguments) = prepared(program, symbols)?;
-    let library = compiled_by(compiler, &program)?;
+    let library = compiled_by(compiler, &program, checked)?;
     native(&library, &mut arguments, NonZeroU32::new(2)).err();
     Ok(native(&library, &mut arguments, NonZeroU32::new(1)).err().map(|error| error.to_string()))
 }
 
 /// The library of a program by way of C source, which is C++, too. Warnings are errors.
-fn compiled_by(compiler: &str, program: &Validated) -> Result<Library, String> {
-    let options = options();
+fn compiled_by(compiler: &str, program: &Validated, checked: bool) -> Result<Library, String> {
+    let options = CompileOptions { checked, ..options() };
     let plan = lower(program, &options.target(), &options.lowering()).map_err(|error| error.to_string())?;
     let text = c_source(&plan, &SourceOptions::default()).map_err(|error| error.to_string())?;
     let mut warnings = vec!["-O2", "-march=native", "-Wall", "-Wextra", "-Wconversion", "-Werror"];

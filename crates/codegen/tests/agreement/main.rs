@@ -49,9 +49,8 @@ fn main() -> ExitCode {
                 continue;
             }
             let found = files(&root, "cargo test -p sdfg-codegen --test agreement", back_end).into_iter();
-            // C source has no checks and no sanitizer.
-            let found = found
-                .filter(|trial| !["traps/", "faults/"].iter().any(|folder| trial.name().starts_with(folder)));
+            // C source has no sanitizer.
+            let found = found.filter(|trial| !trial.name().starts_with("faults/"));
             trials.extend(found.map(|trial| trial.with_kind(compiler)));
         }
     }
@@ -109,16 +108,29 @@ impl BackEnd for ThroughC {
     fn run(&self, program: &Sdfg, command: &Native) -> Result<(), String> {
         let symbols = &command.symbols;
         match &command.agreement {
-            Agreement::Results | Agreement::EveryLevel => agree_through_c(self.0, program, symbols, 1),
-            Agreement::Repeated => agree_through_c(self.0, program, symbols, 4),
-            Agreement::Trap { checked: true, .. } | Agreement::Report => {
-                Err("C source has no checks".to_owned())
+            Agreement::Results | Agreement::EveryLevel => self.agree(program, symbols, 1),
+            Agreement::Repeated => self.agree(program, symbols, 4),
+            Agreement::Trap { checked, part } => {
+                let variants = if *checked { &[true][..] } else { &[false, true] };
+                variants.iter().try_for_each(|checked| {
+                    let found = failure_through_c(self.0, program, symbols, *checked)?.unwrap_or_default();
+                    if found.contains(part) { Ok(()) } else { Err(format!("`{found}` and not `{part}`")) }
+                })
             }
-            Agreement::Trap { checked: false, part } => {
-                let found = failure_through_c(self.0, program, symbols)?.unwrap_or_default();
-                if found.contains(part) { Ok(()) } else { Err(format!("`{found}` and not `{part}`")) }
-            }
+            Agreement::Report => Err("C source has no sanitizer".to_owned()),
         }
+    }
+}
+
+impl ThroughC {
+    /// The program must agree with the interpreter, as checked code, too.
+    fn agree(&self, program: &Sdfg, symbols: &[(String, i64)], runs: usize) -> Result<(), String> {
+        [false, true].iter().try_for_each(|checked| {
+            agree_through_c(self.0, program, symbols, runs, *checked).map_err(|error| match checked {
+                true => format!("checked: {error}"),
+                false => error,
+            })
+        })
     }
 }
 
