@@ -130,3 +130,27 @@ fn blocks_have_limits() {
     let text = refused(two, "", inner);
     assert!(text.contains("65536 bytes that a block shares in the kernel `m` (at most 49152)"), "{text}");
 }
+
+/// See `device::checked::faults_of_kernels_have_the_messages_of_the_processor`.
+#[test]
+fn faults_of_kernels_have_the_messages_of_the_processor() {
+    device::checked::faults_of_kernels_have_the_messages_of_the_processor(Device::Cuda);
+}
+
+/// See `device::checked::the_first_fault_is_told`.
+#[test]
+fn the_first_fault_is_told() {
+    device::checked::the_first_fault_is_told(Device::Cuda);
+}
+
+/// See `device::checked::traps_are_seen_in_kernels`.
+#[test]
+fn traps_are_seen_in_kernels() {
+    device::checked::traps_are_seen_in_kernels(Device::Cuda);
+}
+
+/// See `device::checked_kernels_refuse_what_the_interpreter_refuses`.
+#[test]
+fn checked_kernels_refuse_what_the_interpreter_refuses() {
+    device::checked_kernels_refuse_what_the_interpreter_refuses(Device::Cuda, 7_000_000..7_000_016);
+}

@@ -316,3 +316,39 @@ fn names_of_opencl_are_free_for_programs() {
         (device::interpreted(&program, &given), device::on_device(&program, &given, Device::OpenCl));
     assert_eq!(expected.get("kernel"), found.get("kernel"));
 }
+
+/// See `device::checked::faults_of_kernels_have_the_messages_of_the_processor`.
+#[test]
+fn faults_of_kernels_have_the_messages_of_the_processor() {
+    if !has_opencl() {
+        return;
+    }
+    device::checked::faults_of_kernels_have_the_messages_of_the_processor(Device::OpenCl);
+}
+
+/// See `device::checked::the_first_fault_is_told`.
+#[test]
+fn the_first_fault_is_told() {
+    if !has_opencl() {
+        return;
+    }
+    device::checked::the_first_fault_is_told(Device::OpenCl);
+}
+
+/// See `device::checked::traps_are_seen_in_kernels`.
+#[test]
+fn traps_are_seen_in_kernels() {
+    if !has_opencl() {
+        return;
+    }
+    device::checked::traps_are_seen_in_kernels(Device::OpenCl);
+}
+
+/// See `device::checked_kernels_refuse_what_the_interpreter_refuses`.
+#[test]
+fn checked_kernels_refuse_what_the_interpreter_refuses() {
+    if !has_opencl() {
+        return;
+    }
+    device::checked_kernels_refuse_what_the_interpreter_refuses(Device::OpenCl, 7_000_000..7_000_016);
+}

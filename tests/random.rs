@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 use sdfg::dtype::ScalarType;
 use sdfg_codegen::lower::{LowerOptions, Target, lower};
 use sdfg_programs::random::{
-    Effort, Operations, Outcome, Race, Rng, Variants, Verdict, check, check_chain, check_distributed,
-    check_every_match, check_faulty, check_loops, check_optimize, check_orders, check_race,
-    check_random_loops, check_simplify, check_vectors, generate, loop_program, random_loops, suite,
+    CheckedCode, Effort, Operations, Outcome, Race, Rng, Variants, Verdict, check, check_chain,
+    check_distributed, check_every_match, check_faulty, check_loops, check_optimize, check_orders,
+    check_race, check_random_loops, check_simplify, check_vectors, generate, loop_program, random_loops,
+    suite,
 };
 use sdfg_programs::rewritten::Runs;
 use sdfg_programs::subjects::{NoCase, Subjects};
@@ -53,10 +54,21 @@ fn results_do_not_depend_on_the_order_of_the_interpreter() {
 fn checked_code_refuses_what_the_interpreter_refuses() {
     let mut refused = 0;
     for seed in 3_000_000..3_000_030 {
-        let verdicts = check_faulty(seed).unwrap_or_else(|failure| panic!("{failure}"));
+        let verdicts = check_faulty(seed, CheckedCode::Native).unwrap_or_else(|failure| panic!("{failure}"));
         refused += verdicts.into_iter().filter(|verdict| *verdict == Verdict::Refused).count();
     }
     assert!(refused > 80, "only {refused} runs end with an error");
+}
+
+/// As [`checked_code_refuses_what_the_interpreter_refuses`], by way of C source.
+#[test]
+fn checked_c_source_refuses_what_the_interpreter_refuses() {
+    let mut refused = 0;
+    for seed in 3_000_030..3_000_042 {
+        let verdicts = check_faulty(seed, CheckedCode::C).unwrap_or_else(|failure| panic!("{failure}"));
+        refused += verdicts.into_iter().filter(|verdict| *verdict == Verdict::Refused).count();
+    }
+    assert!(refused > 30, "only {refused} runs end with an error");
 }
 
 #[test]

@@ -4,8 +4,8 @@
 //! With `--target c`, gcc and clang compile its C source instead, unchecked. With `--target cuda`, maps become kernels, and their
 //! CUDA source runs on threads of this processor.
 //! Each program that agrees then receives a race, which validation or the interpreter has to refuse.
-//! `--faulty 500` adds 500 programs in which a memlet is moved: checked native code refuses the programs that
-//! the interpreter refuses. `--loops 20000` adds a fixed list of loops, 20000 random programs of loops, and
+//! `--faulty 500` adds 500 programs in which a memlet is moved: checked code refuses the programs that the interpreter refuses;
+//! with `--target cuda|opencl`, it runs these alone, as kernels. `--loops 20000` adds a fixed list of loops, 20000 random programs of loops, and
 //! as many with maps of schedule `simd`, compared at every level and for several vector widths. The command
 //! prints each failure with the smallest program that shows it, the number of programs that agree, and the
 //! number of programs with each feature. With `--every-match [NAME]`, `--simplify`, `--optimize` or `--chains LENGTH`, programs
@@ -23,8 +23,8 @@ use std::sync::{Mutex, PoisonError};
 
 use sdfg::dtype::ScalarType;
 use sdfg_programs::random::{
-    Device, Effort, Failure, Features, Outcome, Race, Variants, Verdict, check, check_faulty, check_loops,
-    check_race, check_random_loops, check_vectors, reduced, reduced_loops, suite,
+    CheckedCode, Device, Effort, Failure, Features, Outcome, Race, Variants, Verdict, check, check_faulty,
+    check_loops, check_race, check_random_loops, check_vectors, reduced, reduced_loops, suite,
 };
 use sdfg_programs::rewritten::Runs;
 use sdfg_programs::subjects::Subjects;
@@ -37,7 +37,7 @@ const BATCH: u64 = 1000;
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1).peekable();
     let (mut programs, mut seed, mut faulty, mut loops) = (None, 1u64, 0u64, 0u64);
-    let mut effort = Effort::Full;
+    let (mut effort, mut code) = (Effort::Full, CheckedCode::Native);
     let mut rewriting = Rewriting { on: None, runs: Runs::Compiled, applications: None };
     let mut rewrites = None;
     while let Some(argument) = arguments.next() {
@@ -64,12 +64,17 @@ fn main() -> ExitCode {
         if argument == "--target" {
             effort = match arguments.next().as_deref() {
                 Some("llvm") => Effort::Full,
-                Some("c") => Effort::ThroughC,
+                Some("c") => {
+                    code = CheckedCode::C;
+                    Effort::ThroughC
+                }
                 Some("cuda") => {
+                    code = CheckedCode::OnDevice(Device::Cuda);
                     rewrites = Some(Rewrites::OnDevice(Device::Cuda));
                     effort
                 }
                 Some("opencl") => {
+                    code = CheckedCode::OnDevice(Device::OpenCl);
                     rewrites = Some(Rewrites::OnDevice(Device::OpenCl));
                     effort
                 }
@@ -97,6 +102,10 @@ fn main() -> ExitCode {
             _ => return usage(),
         }
     }
+    if faulty > 0 && matches!(code, CheckedCode::OnDevice(_)) {
+        let failed = moved_memlets(seed..seed + faulty, code);
+        return if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
     if let Some(rewrites) = rewrites {
         return rewriting.run(seed, programs, &rewrites);
     }
@@ -112,7 +121,7 @@ fn main() -> ExitCode {
     }
     counts.print();
     let failed =
-        failed_loops + counts.failed + if faulty > 0 { moved_memlets(seed..seed + faulty) } else { 0 };
+        failed_loops + counts.failed + if faulty > 0 { moved_memlets(seed..seed + faulty, code) } else { 0 };
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
@@ -235,10 +244,10 @@ fn all_loops(seeds: Range<u64>) -> u64 {
 }
 
 /// Programs with a moved memlet; how many fail.
-fn moved_memlets(seeds: Range<u64>) -> u64 {
+fn moved_memlets(seeds: Range<u64>, code: CheckedCode) -> u64 {
     let programs = seeds.end - seeds.start;
     let (mut refused, mut fine, mut unknown, mut failed) = (0u64, 0u64, 0u64, 0u64);
-    for verdicts in of_all(seeds, check_faulty) {
+    for verdicts in of_all(seeds, |seed| check_faulty(seed, code)) {
         match verdicts {
             Ok(verdicts) => verdicts.into_iter().for_each(|verdict| match verdict {
                 Verdict::Refused => refused += 1,

@@ -4,7 +4,7 @@ use sdfg::edit::{EditError, Editor};
 use sdfg::interpret::Arguments;
 use sdfg::ir::{BlockShape, NodeKind, Schedule, ScheduleKind, Sdfg, Storage};
 use sdfg::symbolic::Expr;
-use sdfg::validate::validate;
+use sdfg::validate::{Validated, validate};
 use sdfg_codegen::load::Library;
 use sdfg_codegen::lower::{LowerError, LowerOptions, Target, lower};
 use sdfg_codegen::plan::Plan;
@@ -50,12 +50,13 @@ impl Device {
 /// Moves every map of the program of a seed that `GPUTransform` takes to a device, and compares the results of its
 /// source with those of the interpreter. Before that, half of the programs are tiled at random. Then some maps in kernels become
 /// maps for the threads of a block, and some transients memory of a block. The counts are of the kernels that ran, of such maps
-/// and transients, and of programs that a device cannot run.
+/// and transients, and of programs that a device cannot run. Every third program runs with checks, too.
 ///
 /// # Errors
 /// [`Failure`] if the program gives other results, or does not compile or run.
 pub fn check_on_device(seed: u64, device: Device) -> Result<Applications, Box<Failure>> {
-    check_on_device_by(seed, &device.target(), &|plan, arguments, _| {
+    let checked: &[bool] = if seed.is_multiple_of(3) { &[false, true] } else { &[false] };
+    check_on_device_by(seed, &device.target(), checked, &|plan, arguments, _| {
         let mut arguments = arguments.clone();
         trusted::run(&device.load(plan)?, &mut arguments, None).map_err(|error| error.to_string())?;
         Ok(arguments)
@@ -63,46 +64,87 @@ pub fn check_on_device(seed: u64, device: Device) -> Result<Applications, Box<Fa
 }
 
 /// As [`check_on_device`], with another target and way to run the plan: it is given the plan, the arguments, and the results of the
-/// interpreter, and returns results.
+/// interpreter, and returns results. Each of `checked` says whether a plan has checks.
 ///
 /// # Errors
 /// As [`check_on_device`].
 pub fn check_on_device_by(
     seed: u64,
     target: &Target,
+    checked: &[bool],
     run: &dyn Fn(&Plan, &Arguments, &Arguments) -> Result<Arguments, String>,
 ) -> Result<Applications, Box<Failure>> {
     on_program(seed, |case, rng| {
         let mut counts = Applications::new();
-        let transformation: Box<dyn Transformation> = Box::new(GpuTransform::default());
-        let (mut program, soundness) = prepared(&case.program, rng)?;
-        let applied = fixed_point(&mut program, &[transformation], None);
-        let kernels: usize = applied.iter().map(|tally| tally.applications).sum();
-        if kernels == 0 {
+        let Some(OnDevice { program, kernels, for_blocks, soundness }) = moved(&case.program, rng)? else {
             return Ok(counts);
-        }
-        counts.entry("gpu_block").or_default().applied += scheduled(&mut program, rng)?;
+        };
+        counts.entry("gpu_block").or_default().applied += for_blocks;
         case.compare(&program, soundness)?;
         let text = || sdfg::text::print(&program);
         let program = validate(program.clone()).map_err(|rejected| rejected.to_string())?;
-        let options = LowerOptions { serial_components: true, threshold: 0, ..LowerOptions::default() };
         let outcomes = counts.entry("GPUTransform").or_default();
-        let plan = match lower(&expanded(&program)?, target, &options) {
-            Ok(plan) => plan,
-            Err(LowerError::Unsupported { what, .. }) => {
-                outcomes.note(Err(refused_for_a_reason("GPUTransform", &what)?));
-                return Ok(counts);
+        for checked in checked {
+            let plan = match lowered(&program, target, *checked) {
+                Ok(Ok(plan)) => plan,
+                Ok(Err(what)) => {
+                    outcomes.note(Err(refused_for_a_reason("GPUTransform", &what)?));
+                    return Ok(counts);
+                }
+                Err(error) => return Err(format!("not lowered: {error}\n{}", text())),
+            };
+            let with = if *checked { "with checks: " } else { "" };
+            let found = run(&plan, &case.arguments, &case.expected);
+            let found = found.map_err(|error| format!("{with}{error}\n{}", text()))?;
+            if let Some((name, tensor, other)) = difference(&case.expected, &found) {
+                return Err(format!(
+                    "{with}`{name}` differs on the device: {tensor:?} and {other:?}\n{}",
+                    text()
+                ));
             }
-            Err(error) => return Err(format!("not lowered: {error}\n{}", text())),
-        };
-        let found = run(&plan, &case.arguments, &case.expected);
-        let found = found.map_err(|error| format!("{error}\n{}", text()))?;
-        if let Some((name, tensor, other)) = difference(&case.expected, &found) {
-            return Err(format!("`{name}` differs on the device: {tensor:?} and {other:?}\n{}", text()));
         }
         outcomes.applied += kernels as u64;
         Ok(counts)
     })
+}
+
+/// A program with kernels.
+pub(super) struct OnDevice {
+    pub(super) program: Sdfg,
+    /// Number of kernels.
+    pub(super) kernels: usize,
+    /// Number of maps and transients for blocks.
+    pub(super) for_blocks: u64,
+    /// What the steps to it promise.
+    pub(super) soundness: Soundness,
+}
+
+/// The program with every map as a kernel that `GPUTransform` takes, after random steps and with random schedules and storages in
+/// the kernels; `None` without a kernel.
+pub(super) fn moved(program: &Sdfg, rng: &mut Rng) -> Result<Option<OnDevice>, String> {
+    let transformation: Box<dyn Transformation> = Box::new(GpuTransform::default());
+    let (mut program, soundness) = prepared(program, rng)?;
+    let applied = fixed_point(&mut program, &[transformation], None);
+    let kernels: usize = applied.iter().map(|tally| tally.applications).sum();
+    if kernels == 0 {
+        return Ok(None);
+    }
+    let for_blocks = scheduled(&mut program, rng)?;
+    Ok(Some(OnDevice { program, kernels, for_blocks, soundness }))
+}
+
+/// The plan of a program for a device, or the construct that the device cannot run.
+pub(super) fn lowered(
+    program: &Validated,
+    target: &Target,
+    checked: bool,
+) -> Result<Result<Plan, String>, String> {
+    let options = LowerOptions { serial_components: true, threshold: 0, checked, ..LowerOptions::default() };
+    match lower(&expanded(program)?, target, &options) {
+        Ok(plan) => Ok(Ok(plan)),
+        Err(LowerError::Unsupported { what, .. }) => Ok(Err(what)),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 /// A program after a few random steps that give kernels maps and transients inside, for half of the programs.

@@ -1,5 +1,5 @@
-//! Random programs with a memlet that a symbol displaces: checked native code refuses the programs that the
-//! interpreter refuses.
+//! Random programs with a memlet that a symbol displaces: checked code refuses the programs that the interpreter
+//! refuses.
 
 use std::num::NonZeroU32;
 
@@ -10,13 +10,16 @@ use sdfg::propagate::propagate;
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::validate::{Validated, validate};
 use sdfg_codegen::llvm::{CompileOptions, OptLevel};
+use sdfg_codegen::load::Library;
+use sdfg_codegen::lower::lower;
 
 use super::check::{Failure, compile, difference, expanded};
+use super::device::{Device, lowered, moved};
 use super::generate::generate;
 use super::inputs::{Sizes, inputs};
 use super::operations::Operations;
 use super::rng::Rng;
-use crate::trusted;
+use crate::trusted::{self, Compiler};
 
 /// Behaviour of checked native code for a program with a moved memlet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,16 +35,27 @@ pub enum Verdict {
 /// The symbol that moves a memlet.
 const SHIFT: &str = "Z";
 
-/// Moves a memlet of the program of a seed by a symbol, and compares checked native code with the interpreter for several
+/// The way of checked programs to code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckedCode {
+    /// By LLVM.
+    Native,
+    /// By C source, with gcc.
+    C,
+    /// By the source for a device, after maps became kernels.
+    OnDevice(Device),
+}
+
+/// Moves a memlet of the program of a seed by a symbol, and compares checked code with the interpreter for several
 /// values of it.
 ///
 /// # Errors
 /// [`Failure`] if one of the two ends with an error and the other does not, or they give different results.
-pub fn check_faulty(seed: u64) -> Result<Vec<Verdict>, Box<Failure>> {
+pub fn check_faulty(seed: u64, code: CheckedCode) -> Result<Vec<Verdict>, Box<Failure>> {
     let source_text = generate(seed);
     let mut rng = Rng::new(seed ^ 0xbad);
     let sizes = Sizes { n: 1 + rng.below(7) as i64, m: 1 + rng.below(7) as i64 };
-    verdicts(seed, &source_text, sizes, &mut rng).map_err(|(what, text)| {
+    verdicts((seed, code), &source_text, sizes, &mut rng).map_err(|(what, text)| {
         let source_text = text.unwrap_or(source_text);
         Box::new(Failure { seed, sizes, what, source_text })
     })
@@ -49,9 +63,20 @@ pub fn check_faulty(seed: u64) -> Result<Vec<Verdict>, Box<Failure>> {
 
 type Problem = (String, Option<String>);
 
-fn verdicts(seed: u64, text: &str, sizes: Sizes, rng: &mut Rng) -> Result<Vec<Verdict>, Problem> {
+fn verdicts(
+    (seed, code): (u64, CheckedCode),
+    text: &str,
+    sizes: Sizes,
+    rng: &mut Rng,
+) -> Result<Vec<Verdict>, Problem> {
     let mut sdfg =
         sdfg::text::parse("random.sdft", text).map_err(|e| (format!("not parsed: {e:?}"), None))?;
+    if let CheckedCode::OnDevice(_) = code {
+        match moved(&sdfg, rng).map_err(|what| (what, None))? {
+            Some(moved) => sdfg = moved.program,
+            None => return Ok(Vec::new()),
+        }
+    }
     let places = places(&sdfg, &mut Vec::new());
     if places.is_empty() {
         return Ok(Vec::new());
@@ -64,11 +89,8 @@ fn verdicts(seed: u64, text: &str, sizes: Sizes, rng: &mut Rng) -> Result<Vec<Ve
     propagate(&mut sdfg);
     let Ok(program) = validate(sdfg) else { return Ok(vec![Verdict::Unknown]) };
     let printed = || Some(sdfg::text::print(program.sdfg()));
-    let level = if seed.is_multiple_of(2) { OptLevel::O0 } else { OptLevel::Quick };
-    let options = CompileOptions { level, checked: true, parallel_threshold: 0, ..CompileOptions::default() };
-    let library = expanded(&program)
-        .and_then(|expanded| compile(&expanded, &options, None))
-        .map_err(|what| (what, printed()))?;
+    let library = library(seed, &program, code).map_err(|what| (what, printed()))?;
+    let Some(library) = library else { return Ok(vec![Verdict::Unknown]) };
     let mut verdicts = Vec::new();
     for shift in [0, 1, -1, 3] {
         let mut arguments = inputs(program.sdfg(), sizes, rng);
@@ -99,6 +121,24 @@ fn verdicts(seed: u64, text: &str, sizes: Sizes, rng: &mut Rng) -> Result<Vec<Ve
         }
     }
     Ok(verdicts)
+}
+
+/// Checked code of a program; `None` if a device cannot run it.
+fn library(seed: u64, program: &Validated, code: CheckedCode) -> Result<Option<Library>, String> {
+    let level = if seed.is_multiple_of(2) { OptLevel::O0 } else { OptLevel::Quick };
+    let options = CompileOptions { level, checked: true, parallel_threshold: 0, ..CompileOptions::default() };
+    match code {
+        CheckedCode::Native => compile(&expanded(program)?, &options, None).map(Some),
+        CheckedCode::C => {
+            let plan = lower(&expanded(program)?, &options.target(), &options.lowering());
+            let plan = plan.map_err(|error| format!("not lowered: {error}"))?;
+            trusted::through_c(&plan, Compiler::Gcc).map(Some)
+        }
+        CheckedCode::OnDevice(device) => match lowered(program, &device.target(), true)? {
+            Ok(plan) => device.load(&plan).map(Some),
+            Err(_) => Ok(None),
+        },
+    }
 }
 
 /// Results of the interpreter, or its trap.

@@ -56,7 +56,7 @@ mod vectors;
 pub use check::{Effort, Failure, Outcome, check, check_orders, reduced};
 pub(crate) use check::{difference, expanded};
 pub use device::{Device, check_on_device, check_on_device_by};
-pub use faulty::{Verdict, check_faulty};
+pub use faulty::{CheckedCode, Verdict, check_faulty};
 pub use features::{Features, features};
 pub use generate::generate;
 pub use inputs::{Sizes, inputs};

@@ -133,6 +133,9 @@ template <typename T> static inline T atomicCAS(T *place, T expected, T desired)
     return expected;
 }
 
+template <typename T> static inline T atomicExch(T *place, T value) { return __atomic_exchange_n(place, value, __ATOMIC_RELAXED); }
+static inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+
 /* A stack on which threads of a block run, and the barrier at which the thread on it waits; 0 if none does. */
 struct StandInFibre {
     enum { StackBytes = 1 << 16 };

@@ -1,5 +1,7 @@
 //! Programs whose maps are kernels give the results of the interpreter: the tests of every device.
 
+pub(crate) mod checked;
+
 use sdfg::dtype::ScalarType;
 use sdfg::interpret::{Arguments, Interpreter, Options};
 use sdfg::ir::Sdfg;
@@ -10,7 +12,7 @@ use sdfg_codegen::lower::{LowerError, LowerOptions, lower};
 use sdfg_codegen::plan::Plan;
 use sdfg_codegen::source::{SourceOptions, cuda_source, opencl_source};
 use sdfg_programs::programs::polybench::{KERNELS, arguments};
-use sdfg_programs::random::{Device, check_on_device};
+use sdfg_programs::random::{CheckedCode, Device, Verdict, check_faulty, check_on_device};
 use sdfg_programs::trusted;
 use sdfg_transforms::rewrites::{GpuTransform, LocalStorage, MapExpansion, MapSchedule, MapTiling, Size};
 use sdfg_transforms::{Match, Transformation, apply, fixed_point, places};
@@ -114,6 +116,22 @@ pub(crate) fn random_programs_run_on_the_device(device: Device, seeds: std::ops:
         blocks += applied("gpu_block");
     }
     assert!(kernels > 8 && blocks > 3, "{kernels} kernels, {blocks} for blocks");
+}
+
+/// Random programs with a memlet that a symbol displaces: checked kernels refuse the programs that the interpreter refuses.
+pub(crate) fn checked_kernels_refuse_what_the_interpreter_refuses(
+    device: Device,
+    seeds: std::ops::Range<u64>,
+) {
+    let (mut refused, mut agreed) = (0, 0);
+    for seed in seeds {
+        let verdicts = check_faulty(seed, CheckedCode::OnDevice(device));
+        for verdict in verdicts.unwrap_or_else(|failure| panic!("{failure}")) {
+            refused += usize::from(verdict == Verdict::Refused);
+            agreed += usize::from(verdict == Verdict::Agreed);
+        }
+    }
+    assert!(refused > 20 && agreed > 10, "{refused} refused, {agreed} agree");
 }
 
 /// Types whose conflicts the tests resolve.

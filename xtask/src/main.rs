@@ -62,7 +62,8 @@ Commands:
                     Compare native code with the interpreter on random programs (default 2000); --loops compares loops and
                     maps on lanes at every level and for vectors of several widths; --target c compares C source, and
                     --target cuda CUDA source of maps as kernels, which run on threads of this processor; --target opencl
-                    OpenCL source on the device that $SDFG_DEVICE names, or the first one
+                    OpenCL source on the device that $SDFG_DEVICE names, or the first one; --faulty adds programs with a
+                    memlet that a symbol displaces, as checked code (cuda and opencl: these alone, as kernels)
   random --every-match [NAME] | --simplify | --optimize | --distribute | --chains LENGTH [--on random|programs|polybench]
          [--programs N] [--seed S] [--applications N] [--interpret]
                     Transform random programs, the example programs or PolyBench's kernels: at every match of each

@@ -92,7 +92,9 @@ pub mod messages {
     /// An element of a buffer that nothing wrote before `reader` uses its value.
     pub fn never_written(buffer: &str, reader: Option<&str>) -> String {
         let reader = reader.map_or(String::new(), |reader| format!(": {} reads it", escaped(reader)));
-        format!("undefined read: element %ld of `{buffer}`, in the order of memory, was never written{reader}")
+        format!(
+            "undefined read: element %ld of `{buffer}`, in the order of memory, was never written{reader}"
+        )
     }
 
     /// An index expression without a value.

@@ -60,12 +60,21 @@ impl<'w, 'p> Function<'w, 'p> {
             return self.plain_index(size);
         }
         let (value, flag) = self.index_noting(size)?;
-        Ok(self.named(ScalarType::I64, Code::new(format!("{flag} != 0 ? INT64_MAX : {}", value.text), Precedence::Choice)))
+        Ok(self.named(
+            ScalarType::I64,
+            Code::new(format!("{flag} != 0 ? INT64_MAX : {}", value.text), Precedence::Choice),
+        ))
     }
 
     /// Ends the run if a condition holds, with a message that has a number at each `%ld`.
-    pub(super) fn trap_if(&mut self, condition: &str, message: &str, numbers: [Option<&Code>; 2]) -> Print<()> {
-        let [a, b] = numbers.map(|number| number.map_or_else(|| "0".to_owned(), |number| number.text.clone()));
+    pub(super) fn trap_if(
+        &mut self,
+        condition: &str,
+        message: &str,
+        numbers: [Option<&Code>; 2],
+    ) -> Print<()> {
+        let [a, b] =
+            numbers.map(|number| number.map_or_else(|| "0".to_owned(), |number| number.text.clone()));
         if self.is_of_device {
             return self.note_fault(condition, message, (&a, &b));
         }
@@ -96,8 +105,10 @@ impl<'w, 'p> Function<'w, 'p> {
                 let before = |code: &Code| Code::infix("-", Precedence::Sum, code, &Code::int(1));
                 let last = sum(&begin, &product(&before(&count), &step));
                 let last = self.named(ScalarType::I64, last);
-                let minimum = self.program.integer_helper(sdfg::tasklet::BinaryOperation::Minimum, ScalarType::I64)?;
-                let maximum = self.program.integer_helper(sdfg::tasklet::BinaryOperation::Maximum, ScalarType::I64)?;
+                let minimum =
+                    self.program.integer_helper(sdfg::tasklet::BinaryOperation::Minimum, ScalarType::I64)?;
+                let maximum =
+                    self.program.integer_helper(sdfg::tasklet::BinaryOperation::Maximum, ScalarType::I64)?;
                 low = self.named(ScalarType::I64, Code::call(&minimum, &[&begin, &last]));
                 let last = Code::call(&maximum, &[&begin, &last]);
                 high = self.named(ScalarType::I64, sum(&last, &before(&tile)));
@@ -148,7 +159,9 @@ impl<'w, 'p> Function<'w, 'p> {
                     self.check_below(&k, &count, number, &of_memlet)?;
                 } else {
                     let tile = self.named_index(tile)?;
-                    let maximum = self.program.integer_helper(sdfg::tasklet::BinaryOperation::Maximum, ScalarType::I64)?;
+                    let maximum = self
+                        .program
+                        .integer_helper(sdfg::tasklet::BinaryOperation::Maximum, ScalarType::I64)?;
                     let positive = |code: &Code| Code::call(&maximum, &[code, &Code::int(0)]);
                     count = product(&positive(&count), &positive(&tile));
                     self.check_below(&k, &count, number, &of_memlet)?;
@@ -207,13 +220,18 @@ impl<'w, 'p> Function<'w, 'p> {
         // Of what is not followed, such as arguments, a reference has no such bytes.
         if plan.is_reference(id) {
             let name = self.address(defined);
-            return self.block(format!("if ({name} != NULL)"), |f| f.look_at_byte((id, defined), &position, access));
+            return self
+                .block(format!("if ({name} != NULL)"), |f| f.look_at_byte((id, defined), &position, access));
         }
         self.look_at_byte((id, defined), &position, access)
     }
 
     fn named_position(&mut self, position: &Code) -> Code {
-        if position.text.parse::<i64>().is_ok() { position.clone() } else { self.named(ScalarType::I64, position.clone()) }
+        if position.text.parse::<i64>().is_ok() {
+            position.clone()
+        } else {
+            self.named(ScalarType::I64, position.clone())
+        }
     }
 
     /// Ends the run if a position is behind the elements of a buffer, or before them.
@@ -227,12 +245,18 @@ impl<'w, 'p> Function<'w, 'p> {
         self.trap_if(&not_below(position, &size), &message, [Some(position), Some(&size)])
     }
 
-    fn look_at_byte(&mut self, (id, defined): (BufferId, BufferId), position: &Code, access: Access) -> Print<()> {
+    fn look_at_byte(
+        &mut self,
+        (id, defined): (BufferId, BufferId),
+        position: &Code,
+        access: Access,
+    ) -> Print<()> {
         let byte = self.place_at(defined, position).text;
         // Threads that combine into one element say at the same time that it was written.
         let is_shared = !self.is_of_device && self.base(defined) == Base::Pointer;
         if access != Access::Write {
-            let known = if is_shared { format!("__atomic_load_n(&{byte}, __ATOMIC_RELAXED)") } else { byte.clone() };
+            let known =
+                if is_shared { format!("__atomic_load_n(&{byte}, __ATOMIC_RELAXED)") } else { byte.clone() };
             self.trap_if(&format!("{known} == 0"), &self.never_written(id), [Some(position), None])?;
         }
         if access != Access::Read {

@@ -473,9 +473,15 @@ impl Program<'_> {
                 let bytes = format!("(int64_t){bytes}");
                 if largest.is_empty() { bytes } else { format!("{maximum}({largest}, {bytes})") }
             });
+            // The body is given one address for each slot that it uses.
+            let mut captured = self.plan.captures.buffers.iter().map(|captured| captured.buffer);
+            let used = captured.find(|id| slot.buffers.contains(id));
             let offset = f.temporary();
-            f.line(format!("const int64_t {offset} = {place}(&{total}, {bytes});"));
-            first_of.push(offset);
+            f.line(match used {
+                Some(_) => format!("const int64_t {offset} = {place}(&{total}, {bytes});"),
+                None => format!("(void){place}(&{total}, {bytes});"),
+            });
+            first_of.extend(used.map(|id| (id, offset)));
         }
         let allocate = self.allocate_helper();
         f.block(format!("if (handle->arena == NULL || handle->arena_bytes < {total})"), |f| {
@@ -486,21 +492,7 @@ impl Program<'_> {
             f.line(format!("handle->arena_bytes = {total};"));
             Ok(())
         })?;
-        let captured =
-            |id: &BufferId| self.plan.captures.buffers.iter().any(|captured| captured.buffer == *id);
-        for (slot, offset) in self.plan.slots.iter().zip(first_of) {
-            // The body is given one address for each slot.
-            let Some(id) = self
-                .plan
-                .captures
-                .buffers
-                .iter()
-                .map(|captured| captured.buffer)
-                .find(|id| slot.buffers.contains(id))
-            else {
-                continue;
-            };
-            debug_assert!(captured(&id));
+        for (id, offset) in first_of {
             let (ty, name) = (self.memory_type(self.plan.buffer(id).element), self.names.buffer(id));
             f.declare(name, format!("{ty} *{name};"));
             f.line(format!("{name} = ({ty} *)(void *)(handle->arena + {offset});"));

@@ -121,7 +121,9 @@ impl Function<'_, '_> {
             let is_fast = self.program.floats == FloatMode::Fast;
             codes.push(match &index.kind {
                 TypedExpressionKind::Cast(float)
-                    if is_fast && !self.is_checked() && matches!(float.ty.as_scalar(), Some(ScalarType::F32 | ScalarType::F64)) =>
+                    if is_fast
+                        && !self.is_checked()
+                        && matches!(float.ty.as_scalar(), Some(ScalarType::F32 | ScalarType::F64)) =>
                 {
                     Code::cast("int64_t", self.expression(names, float)?.only()?)
                 }

@@ -71,6 +71,8 @@ impl<'w, 'p> Function<'w, 'p> {
         let (shared, thread) = (dialect.shared(), dialect.thread(0));
         self.declare("sdfg_stop", format!("{shared} int sdfg_stop[1];"));
         self.declare(FAILED, format!("int {FAILED} = 0;"));
+        // A kernel without barriers does not read it.
+        self.line("(void)sdfg_stop;");
         self.line(format!("if ({thread} == 0u) {{ {STOP} = 0; }}"));
         self.line(dialect.barrier());
     }
@@ -118,7 +120,11 @@ impl<'w, 'p> Function<'w, 'p> {
     }
 
     /// Writes a loop that the threads of a block share, under a condition; threads that failed take no part.
-    pub(super) fn section(&mut self, condition: &str, body: impl FnOnce(&mut Self) -> Print<()>) -> Print<()> {
+    pub(super) fn section(
+        &mut self,
+        condition: &str,
+        body: impl FnOnce(&mut Self) -> Print<()>,
+    ) -> Print<()> {
         if !self.is_checked() {
             return self.block(format!("if ({condition})"), body);
         }

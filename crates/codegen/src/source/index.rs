@@ -207,9 +207,7 @@ impl Index<'_, '_> {
     /// An operation that a helper computes.
     fn by_helper(&self, op: BinaryOperation, word: &str, a: &Code, b: &Code) -> Print<Code> {
         match self.arithmetic {
-            Arithmetic::Plain => {
-                Ok(Code::call(&self.program.integer_helper(op, ScalarType::I64)?, &[a, b]))
-            }
+            Arithmetic::Plain => Ok(Code::call(&self.program.integer_helper(op, ScalarType::I64)?, &[a, b])),
             Arithmetic::Noting => self.noting(word, a, b),
         }
     }

@@ -208,7 +208,8 @@ impl<'w, 'p> Function<'w, 'p> {
                 continue;
             };
             let own = Code::atom(thread.clone());
-            let (place, first) = (self.place_at(exchange, &own), self.place_at(private.buffer, &Code::int(0)));
+            let (place, first) =
+                (self.place_at(exchange, &own), self.place_at(private.buffer, &Code::int(0)));
             let value = self.load(&first)?;
             self.store(&place, &value)?;
             // Half of the values are combined into the other half, until one is left.

@@ -47,8 +47,8 @@ struct Entries {
 struct Around {
     place: PlanPosition,
     levels: Vec<LevelKind>,
-    /// Whether the statement is a copy, by which the host reaches memory of devices.
-    copies: bool,
+    /// Whether the device carries out the statement for the host, which reaches its memory by that: copies, and bytes that are set.
+    by_device: bool,
     jumps: BTreeMap<JumpTarget, Entries>,
 }
 
@@ -67,7 +67,8 @@ impl<'p> Found<'p> {
             *position += 1;
             let mut inner = around.clone();
             inner.place.position = *position;
-            inner.copies = matches!(statement, Statement::Copy(copy) if copy.write == Resolved::Store);
+            inner.by_device = matches!(statement, Statement::Undefine(_))
+                || matches!(statement, Statement::Copy(copy) if copy.write == Resolved::Store);
             let (mut bodies, mut parts) = (Vec::new(), Vec::new());
             statement.parts(&mut |part| match part {
                 Part::Body(body) => bodies.push(body),
@@ -216,7 +217,7 @@ impl<'p> Found<'p> {
         let Buffer { name, space, .. } = buffer;
         let is_reached = match space {
             Space::HostHeap | Space::Stack | Space::RankLocal => level.is_none(),
-            Space::DeviceGlobal => level.is_some() || around.copies,
+            Space::DeviceGlobal => level.is_some() || around.by_device,
             Space::BlockShared | Space::Register => level.is_some(),
             Space::Pinned | Space::Constant => true,
         };
