@@ -8,7 +8,7 @@ use sdfg_transforms::rewrites::{
     BufferTiling, DiamondTiling, InlineSdfg, LocalStorage, LoopPeeling, MapDimShuffle, MapExpansion,
     MapSchedule, MapSplit, MapTiling, MpiTransform, Relayout, Size, Skewing, StripMining,
 };
-use sdfg_transforms::{Match, Site, Tables, TransformError, Transformation, apply};
+use sdfg_transforms::{Match, Pipeline, Site, Tables, TransformError, Transformation, apply};
 
 /// How often each transformation was applied and refused, by name.
 pub type Applications = BTreeMap<&'static str, Outcomes>;
@@ -44,6 +44,15 @@ impl Outcomes {
 pub fn counted(counts: BTreeMap<&'static str, usize>) -> Applications {
     let outcomes = |count| Outcomes { applied: count as u64, ..Outcomes::default() };
     counts.into_iter().map(|(name, count)| (name, outcomes(count))).collect()
+}
+
+/// The counts of the applications of a pipeline.
+pub fn applied(pipeline: &Pipeline) -> Applications {
+    let mut counts = Applications::new();
+    for application in pipeline.applications() {
+        counts.entry(application.name).or_default().applied += 1;
+    }
+    counts
 }
 
 /// Whether native code for this machine can run what a transformation makes: it has no GPU and no other ranks.

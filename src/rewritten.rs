@@ -18,8 +18,8 @@ use sdfg_transforms::{
 };
 
 use crate::applications::{
-    Applications, attempt, counted, described, is_for_this_machine, passing, refused_for_a_reason, runs_here,
-    spread, variants,
+    Applications, applied, attempt, counted, described, is_for_this_machine, passing, refused_for_a_reason,
+    runs_here, spread, variants,
 };
 use crate::corpus::first_difference;
 use crate::random::{Operations, Rng, difference, expanded};
@@ -188,11 +188,7 @@ impl Case {
         if sdfg::text::print(replayed.program()) != sdfg::text::print(pipeline.program()) {
             return Err(format!("the chain {lines} gives another program when it is replayed"));
         }
-        let mut counts = Applications::new();
-        for application in pipeline.applications() {
-            counts.entry(application.name).or_default().note(Ok(()));
-        }
-        Ok(counts)
+        Ok(applied(&pipeline))
     }
 
     /// Applies a random chain of at most `length` transformations, compares the results after each, and replays the chain from

@@ -11,7 +11,7 @@ use sdfg_transforms::{Chain, Pipeline, Transformation, places, simplify};
 use super::run::{Engine, Loaded, checked, failed};
 use super::{Outcome, variant};
 use crate::applications::{
-    Applications, attempt, counted, described, is_for_this_machine, passing, spread, variants,
+    Applications, applied, attempt, counted, described, is_for_this_machine, passing, spread, variants,
 };
 
 /// Transformations of a graph before it runs.
@@ -126,9 +126,7 @@ fn attempt_all(
             tell("optimisation");
             let mut pipeline = Pipeline::on(before.clone());
             optimize(&mut pipeline, &transformations(), &Target::default());
-            for applied in pipeline.applications() {
-                rewritten.applications.entry(applied.name).or_default().note(Ok(()));
-            }
+            rewritten.applications = applied(&pipeline);
             run(&loaded, pipeline.program().clone(), engine)
         }
         Rewrite::Chain(chain) => {
@@ -136,9 +134,7 @@ fn attempt_all(
             let replayed = chain.replay(before.clone(), &transformations());
             let pipeline = replayed
                 .map_err(|error| Outcome::Refused { code: "chain".to_owned(), reason: error.to_string() })?;
-            for applied in pipeline.applications() {
-                rewritten.applications.entry(applied.name).or_default().note(Ok(()));
-            }
+            rewritten.applications = applied(&pipeline);
             run(&loaded, pipeline.program().clone(), engine)
         }
         Rewrite::EveryMatch { only, most } => {

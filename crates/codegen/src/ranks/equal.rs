@@ -60,9 +60,7 @@ pub(super) fn broadcasts(program: &Sdfg) -> Vec<(BlockId, ContainerId)> {
 /// Containers that conditions, bounds of loops and values of symbols read, each with the expression.
 pub(super) fn read_by_control_flow(program: &Sdfg) -> impl Iterator<Item = (&Expression, ContainerId)> {
     let of_blocks = program.blocks().flat_map(|(_, block)| block.kind.expressions());
-    let of_transitions = program.transitions().flat_map(|(_, transition)| {
-        transition.condition.iter().chain(transition.assignments.iter().map(|(_, value)| value))
-    });
+    let of_transitions = program.transitions().flat_map(|(_, transition)| transition.expressions());
     let containers = |expression: &Expression| -> Vec<ContainerId> {
         expression.names().into_iter().filter_map(|name| program.find_container(name)).collect()
     };

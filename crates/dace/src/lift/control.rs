@@ -84,8 +84,7 @@ impl SdfgLifting<'_> {
             early.extend(in_state.difference(&defined).cloned());
             for id in self.tried(block) {
                 let transition = self.sdfg.transition(id);
-                let values = transition.assignments.iter().map(|(_, value)| value);
-                let used = transition.condition.iter().chain(values).flat_map(Expression::names);
+                let used = transition.expressions().flat_map(Expression::names);
                 let used: BTreeSet<Symbol> = used.filter_map(|name| Symbol::new(name).ok()).collect();
                 let assigned = transition.assignments.iter().map(|(symbol, _)| symbol);
                 defined.extend(assigned.filter(|symbol| !used.contains(symbol)).cloned());

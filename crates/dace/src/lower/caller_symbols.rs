@@ -72,8 +72,7 @@ impl Walk<'_> {
             let mut next = Vec::new();
             for id in self.sdfg.transitions_from(block) {
                 let transition = self.sdfg.transition(id);
-                let values = transition.assignments.iter().map(|(_, value)| value);
-                transition.condition.iter().chain(values).for_each(|value| self.uses(value, block, true));
+                transition.expressions().for_each(|value| self.uses(value, block, true));
                 self.seen.extend(transition.assignments.iter().map(|(symbol, _)| symbol.clone()));
                 next.push(transition.dst);
             }

@@ -102,8 +102,7 @@ impl Editor<'_> {
             }
             for transition in found.transitions {
                 self.set_transition(transition, |transition| {
-                    let values = transition.assignments.iter_mut().map(|(_, value)| value);
-                    for value in values.chain(&mut transition.condition) {
+                    for value in transition.expressions_mut() {
                         *value = value.replace_names(&names);
                     }
                 });

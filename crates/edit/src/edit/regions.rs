@@ -73,8 +73,7 @@ impl Editor<'_> {
         for id in transitions {
             let mut transition = self.sdfg().transition(id).clone();
             let label = self.sdfg().block(transition.src).label.clone();
-            let assigned = transition.assignments.iter_mut().map(|(_, value)| value);
-            for value in assigned.chain(&mut transition.condition) {
+            for value in transition.expressions_mut() {
                 self.replace_in_expression(value, values, &label)?;
             }
             let (Some(src), Some(dst)) = (copies.get(&transition.src), copies.get(&transition.dst)) else {

@@ -47,8 +47,7 @@ impl Editor<'_> {
             let values = found.assignments.iter().map(|(_, value)| value);
             if values.chain(&found.condition).any(uses) {
                 self.set_transition(id, |transition| {
-                    let values = transition.assignments.iter_mut().map(|(_, value)| value);
-                    values.chain(&mut transition.condition).for_each(rename);
+                    transition.expressions_mut().for_each(rename);
                 });
             }
         }

@@ -115,8 +115,7 @@ pub fn control_flow_reads(sdfg: &Sdfg) -> BTreeSet<ContainerId> {
         }
     }
     for (_, transition) in sdfg.transitions() {
-        let values = transition.assignments.iter().map(|(_, value)| value).chain(&transition.condition);
-        found.extend(values.flat_map(|value| containers_in(sdfg, value)));
+        found.extend(transition.expressions().flat_map(|value| containers_in(sdfg, value)));
     }
     found
 }
@@ -157,8 +156,7 @@ pub fn control_reads_of(sdfg: &Sdfg, region: RegionId) -> BTreeSet<ContainerId> 
         }
         for transition in &region.transitions {
             let transition = sdfg.transition(*transition);
-            let values = transition.assignments.iter().map(|(_, value)| value).chain(&transition.condition);
-            found.extend(values.flat_map(|value| containers_in(sdfg, value)));
+            found.extend(transition.expressions().flat_map(|value| containers_in(sdfg, value)));
         }
     }
     found

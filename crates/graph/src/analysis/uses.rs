@@ -268,8 +268,7 @@ fn used_at(sdfg: &Sdfg, place: Use) -> Vec<ContainerId> {
         }
         Use::Transition(id) => {
             let Some(transition) = sdfg.get_transition(id) else { return Vec::new() };
-            let values = transition.assignments.iter().map(|(_, value)| value).chain(&transition.condition);
-            values.flat_map(|value| containers_in(sdfg, value)).collect()
+            transition.expressions().flat_map(|value| containers_in(sdfg, value)).collect()
         }
     }
 }

@@ -37,6 +37,18 @@ pub struct Transition {
     pub loc: Option<SourceLoc>,
 }
 
+impl Transition {
+    /// The assigned values, in order, and the condition.
+    pub fn expressions(&self) -> impl Iterator<Item = &Expression> {
+        self.assignments.iter().map(|(_, value)| value).chain(&self.condition)
+    }
+
+    /// The same, for change.
+    pub fn expressions_mut(&mut self) -> impl Iterator<Item = &mut Expression> {
+        self.assignments.iter_mut().map(|(_, value)| value).chain(&mut self.condition)
+    }
+}
+
 /// One step of control flow.
 #[derive(Clone, Debug)]
 pub struct Block {

@@ -8,7 +8,7 @@ use sdfg::analysis::{ScopeTree, owning_scopes};
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{
     BlockId, BlockKind, ContainerId, ContainerKind, Layout, Lifetime, Map, NestedSdfg, Node, NodeId,
-    NodeKind, RegionId, Sdfg, State, StateId, Storage, Transition, TransitionId,
+    NodeKind, RegionId, Sdfg, State, StateId, Storage, TransitionId,
 };
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::{Expr, Sign, Symbol};
@@ -110,7 +110,7 @@ impl Control {
         for transition in sdfg.region(region).transitions.iter().map(|id| sdfg.transition(*id)) {
             // Without blocks of their own, conditions may make loops.
             self.may_not_end |= transition.condition.is_some();
-            for value in expressions_of(transition) {
+            for value in transition.expressions() {
                 if let Some(name) = differing(sdfg, value, varying) {
                     return refuse(transition.src, name);
                 }
@@ -135,11 +135,6 @@ impl Control {
         }
         Ok(())
     }
-}
-
-/// The conditions and values of a transition.
-fn expressions_of(transition: &Transition) -> impl Iterator<Item = &Expression> {
-    transition.assignments.iter().map(|(_, value)| value).chain(&transition.condition)
 }
 
 /// A name in an expression whose value may differ between iterations: each iteration has its own data.

@@ -482,8 +482,7 @@ fn read_in_control(editor: &mut Editor<'_>, name: &str, symbol: &Symbol) -> Resu
     }
     for transition in editor.sdfg().transitions().map(|(id, _)| id).collect::<Vec<_>>() {
         editor.change_transition(transition, |transition| {
-            let assigned = transition.assignments.iter_mut().map(|(_, value)| value);
-            for value in assigned.chain(&mut transition.condition) {
+            for value in transition.expressions_mut() {
                 *value = value.replace_names(&values);
             }
         })?;

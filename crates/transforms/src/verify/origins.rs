@@ -143,8 +143,7 @@ fn about(sdfg: &Sdfg, trap: &Trap) -> BTreeSet<String> {
     let Some((inner, target)) = trapped(sdfg, trap) else { return found };
     if let Target::Transition(id) = target {
         let transition = inner.transition(id);
-        let values = transition.assignments.iter().map(|(_, value)| value).chain(&transition.condition);
-        found.extend(values.flat_map(read_by));
+        found.extend(transition.expressions().flat_map(read_by));
     }
     for (state, edge) in edges_at(inner, &target) {
         found.extend(used_by(inner, state, edge));

@@ -266,8 +266,7 @@ impl Editor<'_> {
             let found = sdfg.transition(id);
             let mut transition = found.clone();
             let label = &sdfg.block(transition.src).label;
-            let values = transition.assignments.iter_mut().map(|(_, value)| value);
-            for value in values.chain(&mut transition.condition) {
+            for value in transition.expressions_mut() {
                 replacements.control(sdfg, value, label)?;
             }
             if transition.assignments != found.assignments || transition.condition != found.condition {

@@ -31,7 +31,6 @@ pub(super) fn fix_scalars(sdfg: &mut Sdfg, values: &BTreeMap<Symbol, i64>) {
     let transitions: Vec<_> = sdfg.transitions().map(|(id, _)| id).collect();
     for transition in transitions {
         let transition = sdfg.transition_mut(transition);
-        transition.condition.iter_mut().for_each(fix);
-        transition.assignments.iter_mut().for_each(|(_, value)| fix(value));
+        transition.expressions_mut().for_each(fix);
     }
 }
