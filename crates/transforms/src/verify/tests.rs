@@ -295,10 +295,11 @@ fn values_that_differ_are_found_one_by_one() {
     assert!(indices.into_iter().all(is_inside), "{symbols:?}");
 }
 
-/// No two of the symbols have one value, and two of the values are those of no recipe: the smallest size of the first recipe is 8.
+/// No two of the symbols have one value, and two of the values are those of no recipe: the smallest size of the first recipe is 8. The
+/// factors keep repairs away, which move an index by the symbol in it.
 #[test]
 fn values_around_the_smallest_size_are_tried() {
-    let reads = ["A[k - 7]", "A[l + 12]", "A[m - 16]", "A[q - 32]"];
+    let reads = ["A[2 * k - 14]", "A[l + 12]", "A[2 * m - 32]", "A[2 * q - 64]"];
     let state = |(at, read): (usize, &str)| {
         format!("  state s{at} {{\n    access A\n    access R\n    A -> R: {read} -> R[0]\n  }}\n")
     };
@@ -552,6 +553,42 @@ fn repairs_leave_the_value_that_is_tried() {
     );
     let symbols: BTreeMap<&str, i64> = found.before.symbols().collect();
     assert_eq!((symbols["N"], symbols["low"] - symbols["first"]), (1, 20));
+}
+
+/// The loop begins at a square, which is larger than every number that is tried, and ends at the extent of `B`: no larger extent fits,
+/// and only the second trap there moves the lower bound.
+#[test]
+fn lower_bounds_move_where_no_extent_helps() {
+    let found = fitting(
+        "sdfg p {
+          symbol N: i64
+          symbol k: i64
+          symbol low: i64
+          array A: f64[1]
+          array B: f64[N]
+          array R: f64[1]
+          state first {
+            access A
+            access R
+            A -> R: A[k - 12] -> R[0]
+          }
+          loop all: i = k * k; i < N + k * k; i = i + 1 {
+            state s {
+              access B
+              access R
+              B -> R: B[i - low] -> R[0]
+            }
+          }
+          state last {
+            access B
+            access R
+            B -> R: B[0] -> R[0]
+          }
+        }",
+    );
+    let symbols: BTreeMap<&str, i64> = found.before.symbols().collect();
+    assert_eq!((symbols["k"], symbols["low"]), (12, 144));
+    assert!(symbols["N"] < 300, "{symbols:?}");
 }
 
 /// The loop begins at the lower bound of `A`, a sum, which therefore moves no index: only a larger extent helps. `B` keeps the recipes away.
