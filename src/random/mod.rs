@@ -43,6 +43,7 @@ mod races;
 mod reached;
 mod reducible;
 mod repeated;
+mod repeated_copies;
 mod resolutions;
 mod rewritable;
 mod rewrites;

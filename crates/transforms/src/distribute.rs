@@ -24,8 +24,8 @@ use crate::engine::{Match, Pipeline, Step, TransformError, Transformation, place
 use crate::loops::state_block;
 use crate::rewrites::copied;
 use crate::rewrites::{
-    DistributeContainer, LiftToLibrary, MapStorage, MpiTransform, RaiseLoops, RedundantRedistribution,
-    StateFission,
+    CopyHoisting, DistributeContainer, LiftToLibrary, MapStorage, MpiTransform, RaiseLoops,
+    RedundantRedistribution, StateFission,
 };
 use crate::strategy::model::ModelError;
 use crate::strategy::{self, SearchError, StrategyFile};
@@ -90,6 +90,8 @@ pub struct Distributed {
     pub whole: Vec<(ElementPath, String)>,
     /// Number of copies between containers that are cut alike, which were left out.
     pub left_out: usize,
+    /// Number of times that a copy between ranks was moved in front of a loop, all iterations of which would copy the same.
+    pub hoisted: usize,
     /// Number of containers of which a map that is not divided gets a box.
     pub boxes: usize,
 }
@@ -166,6 +168,10 @@ pub fn distribute_by(
         outcome.left_out +=
             apply_all(pipeline, &redundant, |program, found| with_halos || !has_copies(program, found));
     }
+    outcome.hoisted = apply_all(pipeline, &CopyHoisting::default(), |program, found| {
+        let is_cut = |id| program.container(id).distribution.blocks().is_some();
+        ends(program, found).is_some_and(|ends| ends.into_iter().any(is_cut))
+    });
     // Products of matrices that were divided as maps are products on each rank, which a BLAS may compute.
     let _ = pipeline.apply(Step::from(LiftToLibrary::default()).everywhere(None));
     outcome

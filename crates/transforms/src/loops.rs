@@ -36,20 +36,24 @@ pub(crate) struct Counted<'p> {
 impl<'p> Counted<'p> {
     /// The loop at the first position of a match, if it counts and its body runs to its end.
     pub(crate) fn of(site: &Site<'p>) -> Result<Self, Refusal> {
-        let block = site.found.block(0);
-        let found: &Block = site.sdfg.block(block);
+        Counted::of_loop(site.sdfg, site.found.block(0))
+    }
+
+    /// The same, for a loop of an SDFG.
+    pub(crate) fn of_loop(sdfg: &'p Sdfg, block: BlockId) -> Result<Self, Refusal> {
+        let found: &Block = sdfg.block(block);
         let label = found.label.as_str();
         let BlockKind::Loop(repeated) = &found.kind else {
             return Err(Refusal::structure(label, "is no loop"));
         };
-        let Some((symbol, range)) = counted_range(site.sdfg, repeated) else {
+        let Some((symbol, range)) = counted_range(sdfg, repeated) else {
             return Err(Refusal::structure(
                 label,
                 "does not count: its symbol gets a constant step, a bound that the body keeps, and no other value",
             ));
         };
-        if let Some(jump) = jump_out(site.sdfg, repeated.body, false) {
-            let jump = &site.sdfg.block(jump).label;
+        if let Some(jump) = jump_out(sdfg, repeated.body, false) {
+            let jump = &sdfg.block(jump).label;
             return Err(Refusal::structure(label, format!("may be left early, at `{jump}`")));
         }
         Ok(Counted { block, repeated, symbol, range })

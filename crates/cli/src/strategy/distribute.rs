@@ -225,6 +225,10 @@ fn tell(outcome: &Distributed, terminal: Terminal) {
     terminal.note(&format!(
         "{divided} maps are divided over ranks, and {left_out} copies between equal parts are left out"
     ));
+    if outcome.hoisted > 0 {
+        let hoisted = outcome.hoisted;
+        terminal.note(&format!("{hoisted} copies that each iteration of a loop would repeat run before it"));
+    }
     for (path, reason) in &outcome.whole {
         terminal.note(&format!("all ranks run {path} as a whole: {reason}"));
     }

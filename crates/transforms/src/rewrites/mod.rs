@@ -5,6 +5,7 @@
 
 mod accumulate_transient;
 mod buffer_tiling;
+mod copy_hoisting;
 mod dead_dataflow;
 mod dead_state;
 mod defined_before;
@@ -69,6 +70,7 @@ mod vectorization;
 
 pub use accumulate_transient::AccumulateTransient;
 pub use buffer_tiling::BufferTiling;
+pub use copy_hoisting::CopyHoisting;
 pub use dead_dataflow::DeadDataflowElimination;
 pub use dead_state::DeadStateElimination;
 pub use diamond_tiling::DiamondTiling;
@@ -127,6 +129,7 @@ use crate::engine::Registry;
 pub(crate) fn register(registry: &mut Registry) {
     registry.register::<AccumulateTransient>();
     registry.register::<BufferTiling>();
+    registry.register::<CopyHoisting>();
     registry.register::<DeadDataflowElimination>();
     registry.register::<DeadStateElimination>();
     registry.register::<DiamondTiling>();

@@ -2,6 +2,7 @@
 //! comes with a rewrite that is forced, and wrong.
 
 mod buffer_tiling;
+mod copy_hoisting;
 mod double_buffering;
 mod gpu_transform;
 mod local_stream;

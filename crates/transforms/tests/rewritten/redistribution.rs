@@ -573,3 +573,40 @@ fn states_are_split_behind_order_that_waits_for_nothing() {
     let wrong = difference(&parsed(text), pipeline.program());
     assert!(wrong.is_none(), "{wrong:?}");
 }
+
+/// Each step weighs a vector by the neighbours of another one, which stays the same.
+const WEIGHTED: &str = "sdfg weighted {
+  symbol N: i64
+  array w: f64[N + 2]
+  array A: f64[N + 2]
+  for steps: t = 0:N {
+    state s {
+      access w
+      access A
+      access new = A
+      map m [i = 1:N + 1] {
+        tasklet t (l, r, a) -> (o) { o = a + l - r }
+        m.w -> t.l: w[i - 1]
+        m.w -> t.r: w[i + 1]
+        m.A -> t.a: A[i]
+        t.o -> m.A: A[i]
+      }
+      w -> m.w
+      A -> m.A
+      m.A -> new
+    }
+  }
+}";
+
+#[test]
+fn copies_of_what_loops_keep_run_before_them() {
+    let mut pipeline = Pipeline::on(parsed(WEIGHTED));
+    prepare(&mut pipeline);
+    let maps = [("s/m".parse().expect("a path"), vec![3])];
+    let outcome = distribute_by(&mut pipeline, &maps, DivisionOptions::default());
+    let found = sdfg::text::print(pipeline.program());
+    assert_eq!((outcome.divided.len(), outcome.hoisted), (1, 1), "{found}");
+    // `N` may be zero.
+    assert!(found.contains("if "), "{found}");
+    assert_eq!(difference(&parsed(WEIGHTED), pipeline.program()), None, "{found}");
+}

@@ -32,7 +32,7 @@ pub fn free_symbols_with(sdfg: &Sdfg, of_state: &dyn Fn(StateId) -> BTreeSet<Sym
     let assigned = assigned_symbols(sdfg);
     let mut inner = Vec::new();
     for (id, container) in sdfg.containers() {
-        let used = symbols_of_container(container);
+        let used = free_symbols_of_container(container);
         if !container.transient {
             free.extend(used);
             continue;
@@ -67,8 +67,7 @@ pub fn free_symbols_with(sdfg: &Sdfg, of_state: &dyn Fn(StateId) -> BTreeSet<Sym
     }
     for (_, transition) in sdfg.transitions() {
         let Some(after) = defined.after(transition.src) else { continue };
-        let values = transition.assignments.iter().map(|(_, value)| value).chain(&transition.condition);
-        let used = values.flat_map(|value| control_symbols(sdfg, value));
+        let used = transition.expressions().flat_map(|value| control_symbols(sdfg, value));
         free.extend(used.filter(|symbol| !after.contains(symbol)));
     }
     free
@@ -96,9 +95,7 @@ pub fn occurring_symbols(sdfg: &Sdfg) -> BTreeSet<Symbol> {
         }
     }
     let of_blocks = sdfg.blocks().flat_map(|(_, block)| block.kind.expressions());
-    let of_transitions = sdfg.transitions().flat_map(|(_, transition)| {
-        transition.assignments.iter().map(|(_, value)| value).chain(&transition.condition)
-    });
+    let of_transitions = sdfg.transitions().flat_map(|(_, transition)| transition.expressions());
     for value in of_blocks.chain(of_transitions) {
         control_symbols(sdfg, value).iter().for_each(&mut note);
     }
@@ -197,6 +194,15 @@ pub fn free_symbols_inside(
     free
 }
 
+/// Symbols in the subsets and the volume of a memlet.
+pub fn free_symbols_of_memlet(memlet: &Memlet) -> BTreeSet<Symbol> {
+    let mut found = BTreeSet::new();
+    visit_memlet(memlet, &mut |symbol| {
+        found.insert(symbol.clone());
+    });
+    found
+}
+
 /// Gives the symbols in an access, volume or binding, as often as they occur.
 fn visit_memlet(memlet: &Memlet, visit: &mut dyn FnMut(&Symbol)) {
     for range in memlet.accesses().flat_map(|access| &access.subset().0) {
@@ -209,7 +215,7 @@ fn visit_memlet(memlet: &Memlet, visit: &mut dyn FnMut(&Symbol)) {
 }
 
 /// Symbols in shape, layout and distribution.
-fn symbols_of_container(container: &Container) -> BTreeSet<Symbol> {
+pub fn free_symbols_of_container(container: &Container) -> BTreeSet<Symbol> {
     let mut found = BTreeSet::new();
     visit_container(container, &mut |symbol| {
         if !found.contains(symbol) {

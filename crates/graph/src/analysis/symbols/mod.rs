@@ -10,7 +10,10 @@ use std::collections::BTreeSet;
 
 pub use defined::DefinedSymbols;
 use defined::loop_symbol;
-pub use free::{free_symbols, free_symbols_in_scope, free_symbols_of_state, free_symbols_with};
+pub use free::{
+    free_symbols, free_symbols_in_scope, free_symbols_of_container, free_symbols_of_memlet,
+    free_symbols_of_state, free_symbols_with,
+};
 use indexmap::IndexMap;
 use sdfg_language::dtype::ScalarType;
 use sdfg_language::subset::Range;
