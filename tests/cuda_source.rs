@@ -154,3 +154,9 @@ fn traps_are_seen_in_kernels() {
 fn checked_kernels_refuse_what_the_interpreter_refuses() {
     device::checked_kernels_refuse_what_the_interpreter_refuses(Device::Cuda, 7_000_000..7_000_016);
 }
+
+/// See `device::random_schedules_run_on_the_device`.
+#[test]
+fn random_schedules_run_on_the_device() {
+    device::random_schedules_run_on_the_device(Device::Cuda, 8_000_000..8_000_008);
+}

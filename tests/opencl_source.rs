@@ -352,3 +352,12 @@ fn checked_kernels_refuse_what_the_interpreter_refuses() {
     }
     device::checked_kernels_refuse_what_the_interpreter_refuses(Device::OpenCl, 7_000_000..7_000_016);
 }
+
+/// See `device::random_schedules_run_on_the_device`.
+#[test]
+fn random_schedules_run_on_the_device() {
+    if !has_opencl() {
+        return;
+    }
+    device::random_schedules_run_on_the_device(Device::OpenCl, 8_000_000..8_000_008);
+}

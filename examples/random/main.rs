@@ -4,6 +4,7 @@
 //! With `--target c`, gcc and clang compile its C source instead, unchecked. With `--target cuda`, maps become kernels, and their
 //! CUDA source runs on threads of this processor.
 //! Each program that agrees then receives a race, which validation or the interpreter has to refuse.
+//! `--target cuda|opencl --schedules 40` runs each program with 40 random schedules of its kernels.
 //! `--faulty 500` adds 500 programs in which a memlet is moved: checked code refuses the programs that the interpreter refuses;
 //! with `--target cuda|opencl`, it runs these alone, as kernels. `--loops 20000` adds a fixed list of loops, 20000 random programs of loops, and
 //! as many with maps of schedule `simd`, compared at every level and for several vector widths. The command
@@ -39,7 +40,7 @@ fn main() -> ExitCode {
     let (mut programs, mut seed, mut faulty, mut loops) = (None, 1u64, 0u64, 0u64);
     let (mut effort, mut code) = (Effort::Full, CheckedCode::Native);
     let mut rewriting = Rewriting { on: None, runs: Runs::Compiled, applications: None };
-    let mut rewrites = None;
+    let (mut rewrites, mut schedules) = (None, None);
     while let Some(argument) = arguments.next() {
         if argument == "--every-match" {
             rewrites = Some(Rewrites::EveryMatch(arguments.next_if(|next| !next.starts_with("--"))));
@@ -96,11 +97,17 @@ fn main() -> ExitCode {
             ("--programs", Some(value)) => programs = Some(value),
             ("--seed", Some(value)) => seed = value,
             ("--faulty", Some(value)) => faulty = value,
+            ("--schedules", Some(value)) => schedules = Some(value),
             ("--loops", Some(value)) => loops = value,
             ("--chains", Some(value)) => rewrites = Some(Rewrites::Chains(value as usize)),
             ("--applications", Some(value)) => rewriting.applications = Some(value),
             _ => return usage(),
         }
+    }
+    if let (Some(count), Some(Rewrites::OnDevice(device))) = (schedules, &rewrites) {
+        rewrites = Some(Rewrites::Schedules(*device, count));
+    } else if schedules.is_some() {
+        return usage();
     }
     if faulty > 0 && matches!(code, CheckedCode::OnDevice(_)) {
         let failed = moved_memlets(seed..seed + faulty, code);
@@ -127,7 +134,7 @@ fn main() -> ExitCode {
 
 fn usage() -> ExitCode {
     println!(
-        "usage: random [--target llvm|c|cuda|opencl] [--programs N] [--seed S] [--faulty N] [--loops N] [--every-match [NAME] [--applications N] | --simplify | --optimize | --distribute | --chains LENGTH] [--on random|programs|polybench] [--interpret]"
+        "usage: random [--target llvm|c|cuda|opencl] [--programs N] [--seed S] [--faulty N] [--schedules N] [--loops N] [--every-match [NAME] [--applications N] | --simplify | --optimize | --distribute | --chains LENGTH] [--on random|programs|polybench] [--interpret]"
     );
     ExitCode::from(2)
 }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use sdfg_programs::applications::{Applications, variants};
 use sdfg_programs::random::{
     Device, Rng, check_chain, check_distributed, check_every_match, check_on_device, check_optimize,
-    check_simplify,
+    check_schedules, check_simplify,
 };
 use sdfg_programs::rewritten::Runs;
 use sdfg_programs::subjects::{NoCase, Subjects};
@@ -33,6 +33,8 @@ pub(super) enum Rewrites {
     Chains(usize),
     /// Maps become kernels, in CUDA or OpenCL source.
     OnDevice(Device),
+    /// Programs with so many schedules each, on a device.
+    Schedules(Device, u64),
     /// Distribution over virtual ranks by random strategies.
     Distribute,
 }
@@ -62,7 +64,9 @@ impl Rewriting {
             (Some(list), Rewrites::EveryMatch(_) | Rewrites::Simplify | Rewrites::Optimize) => {
                 Some(list.count() as u64)
             }
-            (Some(_), Rewrites::Chains(_) | Rewrites::OnDevice(_)) | (None, _) => None,
+            (Some(_), Rewrites::Chains(_) | Rewrites::OnDevice(_) | Rewrites::Schedules(..)) | (None, _) => {
+                None
+            }
             (Some(list), Rewrites::Distribute) => Some(list.count() as u64),
         };
         let default = if self.applications.is_some() { PROGRAMS_FOR_APPLICATIONS } else { PROGRAMS };
@@ -111,6 +115,7 @@ impl Rewriting {
             | Rewrites::Optimize
             | Rewrites::Chains(_)
             | Rewrites::OnDevice(_)
+            | Rewrites::Schedules(..)
             | Rewrites::Distribute => true,
         };
         let applied = |name: &str| totals.counts.get(name).map_or(0, |outcomes| outcomes.applied);
@@ -129,6 +134,7 @@ impl Rewriting {
                 Rewrites::Optimize => check_optimize(seed, runs),
                 Rewrites::Chains(length) => check_chain(seed, *length, runs),
                 Rewrites::OnDevice(device) => check_on_device(seed, *device),
+                Rewrites::Schedules(device, count) => check_schedules(seed, *device, *count),
                 Rewrites::Distribute => check_distributed(seed),
             };
             return outcome.map_err(|failure| NoCase::Failed(failure.to_string()));
@@ -141,7 +147,9 @@ impl Rewriting {
             Rewrites::Optimize => case.optimized(BTreeMap::new(), runs),
             Rewrites::Chains(length) => case.chain(*length, &mut Rng::new(seed ^ 0x5eed), runs),
             Rewrites::Distribute => case.distributed(&mut Rng::new(seed ^ 0x5eed)),
-            Rewrites::OnDevice(_) => Err("only random programs run on a device here".to_owned()),
+            Rewrites::OnDevice(_) | Rewrites::Schedules(..) => {
+                Err("only random programs run on a device here".to_owned())
+            }
         };
         outcome.map_err(|what| NoCase::Failed(format!("{}: {what}", list.program(number).0)))
     }

@@ -15,6 +15,7 @@ use super::check::{Failure, difference, expanded};
 use super::rewrites::on_program;
 use super::rng::Rng;
 use crate::applications::{Applications, refused_for_a_reason};
+use crate::rewritten::Case;
 use crate::trusted;
 
 /// A device that runs kernels, with the language of its source.
@@ -76,36 +77,48 @@ pub fn check_on_device_by(
 ) -> Result<Applications, Box<Failure>> {
     on_program(seed, |case, rng| {
         let mut counts = Applications::new();
-        let Some(OnDevice { program, kernels, for_blocks, soundness }) = moved(&case.program, rng)? else {
-            return Ok(counts);
-        };
-        counts.entry("gpu_block").or_default().applied += for_blocks;
-        case.compare(&program, soundness)?;
-        let text = || sdfg::text::print(&program);
-        let program = validate(program.clone()).map_err(|rejected| rejected.to_string())?;
-        let outcomes = counts.entry("GPUTransform").or_default();
-        for checked in checked {
-            let plan = match lowered(&program, target, *checked) {
-                Ok(Ok(plan)) => plan,
-                Ok(Err(what)) => {
-                    outcomes.note(Err(refused_for_a_reason("GPUTransform", &what)?));
-                    return Ok(counts);
-                }
-                Err(error) => return Err(format!("not lowered: {error}\n{}", text())),
-            };
-            let with = if *checked { "with checks: " } else { "" };
-            let found = run(&plan, &case.arguments, &case.expected);
-            let found = found.map_err(|error| format!("{with}{error}\n{}", text()))?;
-            if let Some((name, tensor, other)) = difference(&case.expected, &found) {
-                return Err(format!(
-                    "{with}`{name}` differs on the device: {tensor:?} and {other:?}\n{}",
-                    text()
-                ));
-            }
+        if let Some(on_device) = moved(&case.program, rng)? {
+            compare_on_device(case, on_device, (target, checked), run, &mut counts)?;
         }
-        outcomes.applied += kernels as u64;
         Ok(counts)
     })
+}
+
+/// Runs a program with kernels, and compares the results with those of the program of a case; whether the device runs it. Each
+/// of `checked` says whether a plan has checks.
+pub(super) fn compare_on_device(
+    case: &Case,
+    OnDevice { program, kernels, for_blocks, soundness }: OnDevice,
+    (target, checked): (&Target, &[bool]),
+    run: &dyn Fn(&Plan, &Arguments, &Arguments) -> Result<Arguments, String>,
+    counts: &mut Applications,
+) -> Result<bool, String> {
+    counts.entry("gpu_block").or_default().applied += for_blocks;
+    case.compare(&program, soundness)?;
+    let text = || sdfg::text::print(&program);
+    let program = validate(program.clone()).map_err(|rejected| rejected.to_string())?;
+    let outcomes = counts.entry("GPUTransform").or_default();
+    for checked in checked {
+        let plan = match lowered(&program, target, *checked) {
+            Ok(Ok(plan)) => plan,
+            Ok(Err(what)) => {
+                outcomes.note(Err(refused_for_a_reason("GPUTransform", &what)?));
+                return Ok(false);
+            }
+            Err(error) => return Err(format!("not lowered: {error}\n{}", text())),
+        };
+        let with = if *checked { "with checks: " } else { "" };
+        let found = run(&plan, &case.arguments, &case.expected);
+        let found = found.map_err(|error| format!("{with}{error}\n{}", text()))?;
+        if let Some((name, tensor, other)) = difference(&case.expected, &found) {
+            return Err(format!(
+                "{with}`{name}` differs on the device: {tensor:?} and {other:?}\n{}",
+                text()
+            ));
+        }
+    }
+    outcomes.applied += kernels as u64;
+    Ok(true)
 }
 
 /// A program with kernels.
@@ -129,7 +142,7 @@ pub(super) fn moved(program: &Sdfg, rng: &mut Rng) -> Result<Option<OnDevice>, S
     if kernels == 0 {
         return Ok(None);
     }
-    let for_blocks = scheduled(&mut program, rng)?;
+    let for_blocks = scheduled(&mut program, rng, &Chances::default())?;
     Ok(Some(OnDevice { program, kernels, for_blocks, soundness }))
 }
 
@@ -177,16 +190,47 @@ fn prepared(program: &Sdfg, rng: &mut Rng) -> Result<(Sdfg, Soundness), String> 
     Ok((pipeline.program().clone(), soundness))
 }
 
+/// The likelihood of schedules and storages in kernels, in percent.
+pub(super) struct Chances {
+    /// That the threads of a block share a map.
+    pub(super) for_block: usize,
+    /// That such a map has extents.
+    pub(super) with_extents: usize,
+    /// That a kernel has extents of its blocks.
+    pub(super) of_kernel: usize,
+    /// That a transient lies in memory of a block.
+    pub(super) shared: usize,
+    /// Extents for a map with so many dimensions, and for a kernel.
+    pub(super) extents: fn(&mut Rng, usize) -> Vec<Expr>,
+    pub(super) extents_of_kernel: fn(&mut Rng, usize) -> Vec<Expr>,
+}
+
+impl Default for Chances {
+    fn default() -> Self {
+        let small = |rng: &mut Rng, rank| (0..rank).map(|_| Expr::int(1 + rng.below(4) as i64)).collect();
+        // More threads than a map inside asks for.
+        let large = |rng: &mut Rng, _| vec![Expr::int(64 * (1 + rng.below(4) as i64))];
+        Chances {
+            for_block: 60,
+            with_extents: 30,
+            of_kernel: 30,
+            shared: 40,
+            extents: small,
+            extents_of_kernel: large,
+        }
+    }
+}
+
 /// Gives random maps in kernels the schedule `gpu_block`, random transients of kernels the storage `gpu_shared`, and random
-/// kernels an extent of their blocks. Returns the number of these maps and transients.
-fn scheduled(program: &mut Sdfg, rng: &mut Rng) -> Result<u64, String> {
+/// kernels extents of their blocks. Returns the number of these maps and transients.
+pub(super) fn scheduled(program: &mut Sdfg, rng: &mut Rng, chances: &Chances) -> Result<u64, String> {
     let mut editor = Editor::new(program);
-    let count = schedule(&mut editor, rng).map_err(|error| error.to_string())?;
+    let count = schedule(&mut editor, rng, chances).map_err(|error| error.to_string())?;
     editor.commit().map_err(|error| error.to_string())?;
     Ok(count)
 }
 
-fn schedule(editor: &mut Editor<'_>, rng: &mut Rng) -> Result<u64, EditError> {
+fn schedule(editor: &mut Editor<'_>, rng: &mut Rng, chances: &Chances) -> Result<u64, EditError> {
     let mut count = 0;
     let states: Vec<_> = editor.sdfg().states().map(|(id, _)| id).collect();
     for state in states {
@@ -194,17 +238,15 @@ fn schedule(editor: &mut Editor<'_>, rng: &mut Rng) -> Result<u64, EditError> {
         let nodes: Vec<_> = editor.state(state)?.nodes().map(|(id, node)| (id, node.kind.clone())).collect();
         for (id, kind) in nodes {
             let NodeKind::MapEntry(mut map) = kind else { continue };
-            let extents = |rng: &mut Rng, rank: usize| -> Vec<Expr> {
-                (0..rank).map(|_| Expr::int(1 + rng.below(4) as i64)).collect()
-            };
             let is_inside = tree.enclosing(id).next().is_some();
-            if map.schedule.kind() == ScheduleKind::Sequential && is_inside && rng.chance(60) {
-                let extents = if rng.chance(30) { extents(rng, map.params.len()) } else { Vec::new() };
+            if map.schedule.kind() == ScheduleKind::Sequential && is_inside && rng.chance(chances.for_block) {
+                let rank = map.params.len();
+                let has_extents = rng.chance(chances.with_extents);
+                let extents = if has_extents { (chances.extents)(rng, rank) } else { Vec::new() };
                 map.schedule = Schedule::GpuBlock(BlockShape { extents });
                 count += 1;
-            } else if map.schedule.kind() == ScheduleKind::GpuGrid && rng.chance(30) {
-                // More threads than a map inside asks for.
-                let extents = extents(rng, 1).into_iter().map(|extent| extent * Expr::int(64)).collect();
+            } else if map.schedule.kind() == ScheduleKind::GpuGrid && rng.chance(chances.of_kernel) {
+                let extents = (chances.extents_of_kernel)(rng, map.params.len());
                 map.schedule = Schedule::GpuGrid(BlockShape { extents });
             } else {
                 continue;
@@ -222,7 +264,7 @@ fn schedule(editor: &mut Editor<'_>, rng: &mut Rng) -> Result<u64, EditError> {
         }
         let container = editor.sdfg().container(id);
         let is_memory = container.transient && !container.is_alias() && !container.is_stream();
-        if is_memory && container.storage == Storage::Default && rng.chance(40) {
+        if is_memory && container.storage == Storage::Default && rng.chance(chances.shared) {
             editor.change_container(id, |container| container.storage = Storage::GpuShared)?;
             count += 1;
         }

@@ -18,6 +18,7 @@
 //! rewritable, repeated, seldom  programs with what transformations look for
 //! rewrites    transformations at every match, and random chains of them
 //! device      maps as kernels of a device
+//! schedules   many schedules of one program on a device
 //! ```
 
 mod aliases;
@@ -48,6 +49,7 @@ mod resolutions;
 mod rewritable;
 mod rewrites;
 mod rng;
+mod schedules;
 mod seldom;
 mod streams;
 mod tiles;
@@ -71,4 +73,5 @@ pub use rewrites::{
     transformed,
 };
 pub use rng::Rng;
+pub use schedules::check_schedules;
 pub use vectors::{check_vectors, vectors};

@@ -12,7 +12,7 @@ use sdfg_codegen::lower::{LowerError, LowerOptions, lower};
 use sdfg_codegen::plan::Plan;
 use sdfg_codegen::source::{SourceOptions, cuda_source, opencl_source};
 use sdfg_programs::programs::polybench::{KERNELS, arguments};
-use sdfg_programs::random::{CheckedCode, Device, Verdict, check_faulty, check_on_device};
+use sdfg_programs::random::{CheckedCode, Device, Verdict, check_faulty, check_on_device, check_schedules};
 use sdfg_programs::trusted;
 use sdfg_transforms::rewrites::{GpuTransform, LocalStorage, MapExpansion, MapSchedule, MapTiling, Size};
 use sdfg_transforms::{Match, Transformation, apply, fixed_point, places};
@@ -116,6 +116,18 @@ pub(crate) fn random_programs_run_on_the_device(device: Device, seeds: std::ops:
         blocks += applied("gpu_block");
     }
     assert!(kernels > 8 && blocks > 3, "{kernels} kernels, {blocks} for blocks");
+}
+
+/// Programs with random schedules; `cargo xtask random --target cuda|opencl --schedules N` runs any number.
+pub(crate) fn random_schedules_run_on_the_device(device: Device, seeds: std::ops::Range<u64>) {
+    let (mut schedules, mut blocks) = (0, 0);
+    for seed in seeds {
+        let counts = check_schedules(seed, device, 4).unwrap_or_else(|failure| panic!("{failure}"));
+        let applied = |name| counts.get(name).map_or(0, |outcomes| outcomes.applied);
+        schedules += applied("schedules");
+        blocks += applied("gpu_block");
+    }
+    assert!(schedules > 12 && blocks > 10, "{schedules} schedules, {blocks} for blocks");
 }
 
 /// Random programs with a memlet that a symbol displaces: checked kernels refuse the programs that the interpreter refuses.
