@@ -2,7 +2,7 @@
 
 use sdfg::edit::{EditError, Editor};
 use sdfg::interpret::Arguments;
-use sdfg::ir::{BlockShape, NodeKind, Schedule, ScheduleKind, Sdfg, Storage};
+use sdfg::ir::{BlockShape, NodeId, NodeKind, Schedule, ScheduleKind, Sdfg, State, Storage};
 use sdfg::symbolic::Expr;
 use sdfg::validate::{Validated, validate};
 use sdfg_codegen::load::Library;
@@ -238,7 +238,8 @@ fn schedule(editor: &mut Editor<'_>, rng: &mut Rng, chances: &Chances) -> Result
         let nodes: Vec<_> = editor.state(state)?.nodes().map(|(id, node)| (id, node.kind.clone())).collect();
         for (id, kind) in nodes {
             let NodeKind::MapEntry(mut map) = kind else { continue };
-            let is_inside = tree.enclosing(id).next().is_some();
+            let graph = editor.state(state)?;
+            let is_inside = tree.enclosing(id).any(|scope| is_kernel(graph, scope));
             if map.schedule.kind() == ScheduleKind::Sequential && is_inside && rng.chance(chances.for_block) {
                 let rank = map.params.len();
                 let has_extents = rng.chance(chances.with_extents);
@@ -258,8 +259,7 @@ fn schedule(editor: &mut Editor<'_>, rng: &mut Rng, chances: &Chances) -> Result
     for (id, (state, scope)) in owned {
         let state = editor.state(state)?;
         let tree = sdfg::analysis::ScopeTree::of(state);
-        let is_kernel = |node: sdfg::ir::NodeId| matches!(&state.node(node).kind, NodeKind::MapEntry(map) if map.schedule.kind() == ScheduleKind::GpuGrid);
-        if !is_kernel(scope) && !tree.enclosing(scope).any(is_kernel) {
+        if !is_kernel(state, scope) && !tree.enclosing(scope).any(|around| is_kernel(state, around)) {
             continue;
         }
         let container = editor.sdfg().container(id);
@@ -270,4 +270,9 @@ fn schedule(editor: &mut Editor<'_>, rng: &mut Rng, chances: &Chances) -> Result
         }
     }
     Ok(count)
+}
+
+/// Whether a scope is a kernel.
+fn is_kernel(state: &State, scope: NodeId) -> bool {
+    matches!(&state.node(scope).kind, NodeKind::MapEntry(map) if map.schedule.kind() == ScheduleKind::GpuGrid)
 }

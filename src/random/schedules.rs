@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use sdfg::ir::Sdfg;
 use sdfg::symbolic::Expr;
 use sdfg_transforms::rewrites::{
-    GpuTransform, LocalStorage, MapCollapse, MapExpansion, MapInterchange, MapTiling, Size, StripMining,
+    GpuTransform, LocalStorage, MapCollapse, MapExpansion, MapInterchange, MapTiling, RedundantArray,
+    RedundantSecondArray, Size, StripMining, TransientToDevice,
 };
 use sdfg_transforms::{Pipeline, Soundness, TransformError, Transformation, fixed_point, places};
 
@@ -41,10 +42,11 @@ pub fn check_schedules(seed: u64, device: Device, schedules: u64) -> Result<Appl
             if seen.len() as u64 == schedules {
                 break;
             }
-            let Some(on_device) = with_schedule(&case.program, rng)? else { return Ok(counts) };
+            let Some((on_device, stay)) = with_schedule(&case.program, rng)? else { return Ok(counts) };
             if !seen.insert(sdfg::text::print(&on_device.program)) {
                 continue;
             }
+            counts.entry("TransientToDevice").or_default().applied += stay;
             let checked = [number % 5 == 4];
             let is_run = compare_on_device(case, on_device, (&device.target(), &checked), &run, &mut counts);
             let is_run = is_run.map_err(|what| format!("schedule {number}: {what}"))?;
@@ -54,8 +56,9 @@ pub fn check_schedules(seed: u64, device: Device, schedules: u64) -> Result<Appl
     })
 }
 
-/// The program with a random schedule, every map that `GPUTransform` takes as a kernel; `None` without a kernel.
-fn with_schedule(program: &Sdfg, rng: &mut Rng) -> Result<Option<OnDevice>, String> {
+/// The program with a random schedule, every map that `GPUTransform` takes as a kernel, and the number of transients that stay on the
+/// device; `None` without a kernel.
+fn with_schedule(program: &Sdfg, rng: &mut Rng) -> Result<Option<(OnDevice, u64)>, String> {
     let (mut program, soundness) = tiled(program, rng)?;
     let transformation: Box<dyn Transformation> = Box::new(GpuTransform::default());
     let applied = fixed_point(&mut program, &[transformation], None);
@@ -63,6 +66,7 @@ fn with_schedule(program: &Sdfg, rng: &mut Rng) -> Result<Option<OnDevice>, Stri
     if kernels == 0 {
         return Ok(None);
     }
+    let stay = if rng.chance(50) { kept_on_device(&mut program) } else { 0 };
     let chances = Chances {
         for_block: rng.below(101),
         with_extents: rng.below(101),
@@ -72,7 +76,19 @@ fn with_schedule(program: &Sdfg, rng: &mut Rng) -> Result<Option<OnDevice>, Stri
         extents_of_kernel: extents,
     };
     let for_blocks = scheduled(&mut program, rng, &chances)?;
-    Ok(Some(OnDevice { program, kernels, for_blocks, soundness }))
+    Ok(Some((OnDevice { program, kernels, for_blocks, soundness }, stay)))
+}
+
+/// Leaves data on the device between kernels. Returns the number of transients that moved there.
+fn kept_on_device(program: &mut Sdfg) -> u64 {
+    let steps: [Box<dyn Transformation>; 3] = [
+        Box::new(TransientToDevice::default()),
+        Box::new(RedundantArray::default()),
+        Box::new(RedundantSecondArray::default()),
+    ];
+    let applied = fixed_point(program, &steps, None);
+    let moved = applied.iter().filter(|tally| tally.name == "TransientToDevice");
+    moved.map(|tally| tally.applications as u64).sum()
 }
 
 /// The program after random steps that divide maps and give them memory of their own.

@@ -58,12 +58,13 @@ Commands:
   gpu FOLDER [--programs N]
                     Write PolyBench and random programs as CUDA source, with arguments and results, into a folder whose run.py
                     runs and compares them on a machine with a GPU (default 200 random programs)
-  random [--target llvm|c|cuda|opencl] [--programs N] [--seed S] [--faulty N] [--loops N]
+  random [--target llvm|c|cuda|opencl] [--programs N] [--seed S] [--faulty N] [--schedules N] [--loops N]
                     Compare native code with the interpreter on random programs (default 2000); --loops compares loops and
                     maps on lanes at every level and for vectors of several widths; --target c compares C source, and
                     --target cuda CUDA source of maps as kernels, which run on threads of this processor; --target opencl
                     OpenCL source on the device that $SDFG_DEVICE names, or the first one; --faulty adds programs with a
-                    memlet that a symbol displaces, as checked code (cuda and opencl: these alone, as kernels)
+                    memlet that a symbol displaces, as checked code (cuda and opencl: these alone, as kernels);
+                    --schedules runs each program with N random schedules of its kernels (cuda and opencl)
   random --every-match [NAME] | --simplify | --optimize | --distribute | --chains LENGTH [--on random|programs|polybench]
          [--programs N] [--seed S] [--applications N] [--interpret]
                     Transform random programs, the example programs or PolyBench's kernels: at every match of each

@@ -69,7 +69,7 @@ impl Uses {
             Part::Body(body) => {
                 body.iter().for_each(|statement| statement.parts(&mut |part| self.part(part)));
             }
-            Part::Evaluates(expression) => self.expression(expression),
+            Part::Evaluates(expression) | Part::EvaluatesInside(expression) => self.expression(expression),
             Part::Compares(expression) if self.checked => self.expression(expression),
             Part::Compares(_)
             | Part::Begins(_)

@@ -69,6 +69,7 @@ impl Declarations {
             // The loops and tasks that count and own set what is theirs.
             Part::Counts(_)
             | Part::Evaluates(_)
+            | Part::EvaluatesInside(_)
             | Part::Compares(_)
             | Part::Touches(_)
             | Part::Contests(_)

@@ -168,7 +168,7 @@ impl Loop {
         self.dimensions.iter().for_each(|dimension| dimension.parts(visit));
         match &self.level {
             Level::Team(team) => {
-                team.around.iter().for_each(|dimension| dimension.parts(visit));
+                team.around.iter().for_each(|dimension| dimension.parts_inside(visit));
                 team.selector.iter().for_each(|selector| visit(Part::Counts(&selector.variable)));
                 visit(Part::Body(&self.body));
                 team.parts(visit);
@@ -266,6 +266,14 @@ impl LoopDimension {
     pub(super) fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
         visit(Part::Counts(&self.variable));
         [&self.begin, &self.end, &self.step].into_iter().for_each(|bound| visit(Part::Evaluates(bound)));
+    }
+
+    /// As [`parts`](Self::parts), of a loop inside of another one that counts, too.
+    fn parts_inside<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
+        visit(Part::Counts(&self.variable));
+        [&self.begin, &self.end, &self.step]
+            .into_iter()
+            .for_each(|bound| visit(Part::EvaluatesInside(bound)));
     }
 }
 

@@ -18,6 +18,8 @@ pub enum Part<'a> {
     Body(&'a [Statement]),
     /// An expression that it evaluates.
     Evaluates(&'a Expr),
+    /// An expression that it evaluates inside, where the variables that it counts have values.
+    EvaluatesInside(&'a Expr),
     /// An expression that only checked code evaluates.
     Compares(&'a Expr),
     /// A variable that it sets.

@@ -40,6 +40,8 @@ impl<'w, 'p> Function<'w, 'p> {
         }
         let (value, flag) = self.index_noting(expression)?;
         self.trap_if(&format!("{flag} != 0"), &messages::no_index(expression), [None, None])?;
+        // The value may be of use to nothing, but its computation has an effect.
+        self.line(format!("(void){};", value.text));
         Ok(value)
     }
 

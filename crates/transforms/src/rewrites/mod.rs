@@ -64,6 +64,7 @@ mod symbol_propagation;
 mod tasklet_fusion;
 #[cfg(test)]
 mod tests;
+mod transient_to_device;
 mod trivial_map;
 mod trivial_tasklet;
 mod vectorization;
@@ -119,6 +120,7 @@ pub use state_fusion::StateFusion;
 pub use strip_mining::StripMining;
 pub use symbol_propagation::SymbolPropagation;
 pub use tasklet_fusion::TaskletFusion;
+pub use transient_to_device::TransientToDevice;
 pub use trivial_map::TrivialMapElimination;
 pub use trivial_tasklet::TrivialTaskletElimination;
 pub use vectorization::Vectorization;
@@ -176,6 +178,7 @@ pub(crate) fn register(registry: &mut Registry) {
     registry.register::<StripMining>();
     registry.register::<SymbolPropagation>();
     registry.register::<TaskletFusion>();
+    registry.register::<TransientToDevice>();
     registry.register::<TrivialMapElimination>();
     registry.register::<TrivialTaskletElimination>();
     registry.register::<Vectorization>();

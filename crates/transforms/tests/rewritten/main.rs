@@ -18,3 +18,4 @@ mod relayout;
 mod skewing;
 mod support;
 mod tasklet_fusion;
+mod transient_to_device;

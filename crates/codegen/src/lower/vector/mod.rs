@@ -290,6 +290,7 @@ fn sizes(body: &[Statement], visit: &mut dyn FnMut(BufferId)) {
             Part::Body(body) => sizes(body, visit),
             Part::Touches(buffer) => visit(buffer),
             Part::Evaluates(_)
+            | Part::EvaluatesInside(_)
             | Part::Compares(_)
             | Part::Sets(_)
             | Part::Counts(_)

@@ -114,6 +114,7 @@ impl<'p> Found<'p> {
             }
             Part::Body(_)
             | Part::Evaluates(_)
+            | Part::EvaluatesInside(_)
             | Part::Compares(_)
             | Part::Sets(_)
             | Part::Counts(_)
@@ -149,6 +150,7 @@ impl<'p> Found<'p> {
             Part::Contests(buffer) => self.contested.push((buffer, place.clone())),
             Part::Begins(buffer) => self.begun.entry(buffer).or_default().push(place.clone()),
             Part::Evaluates(expression) => self.reads(expression, place),
+            Part::EvaluatesInside(expression) => self.reads(expression, &inner.place),
             Part::Compares(expression) => {
                 if plan.checked {
                     self.reads(expression, place);
