@@ -166,3 +166,35 @@ for rows: r = 0:N {
     let (after, decisions) = optimized(&text, 150);
     assert!(after.contains("map rows [r = 0:N]"), "{decisions:?}\n{after}");
 }
+
+/// Threads would wait for each other at the sum, so the loop stays.
+#[test]
+fn what_gains_nothing_is_taken_back() {
+    let text = program(
+        "for rows: i = 0:N {
+  state s {
+    access A
+    access B
+    tasklet t (x) -> (y) { y = x + 1 }
+    A -> t.x: A[i, 0]
+    t.y -> B: B[0, 0] wcr(sum)
+  }
+}",
+    );
+    let (after, decisions) = optimized(&text, 1000);
+    assert!(!decisions[0].is_kept, "{}", decisions[0]);
+    assert!(after.contains("for rows"), "{after}");
+}
+
+/// Data that are larger than the cache cross the bus of the memory at least once.
+#[test]
+fn no_map_is_faster_than_its_memory() {
+    let text = program(&map("i = 0:N, j = 0:N", "y = 2 * x0", &["A[i, j]"], "B[i, j]"));
+    let program = sdfg::text::parse("test.sdft", &text).expect("a program");
+    let machine = Machine { memory_bytes_per_second: 1e9, ..Machine::default() };
+    let sizes = BTreeMap::from([(Symbol::of("N"), 10_000)]);
+    let mut pipeline = Pipeline::on(program);
+    let decisions = optimize(&mut pipeline, &Registry::standard(), &Target { machine, sizes });
+    let seconds = 2.0 * 8.0 * 1e8 / 1e9;
+    assert!((seconds..2.0 * seconds).contains(&decisions[0].before), "{}", decisions[0]);
+}

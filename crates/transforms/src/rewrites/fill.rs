@@ -217,3 +217,20 @@ impl Fill<'_> {
         Ok(access)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The smallest integer is no neutral element that programs write.
+    #[test]
+    fn only_floating_point_numbers_have_a_neutral_extremum() {
+        let neutral = |resolution: &ConflictResolution, ty| neutral_of(resolution, ElementType::scalar(ty));
+        for (resolution, text) in [(ConflictResolution::Max, "-inf"), (ConflictResolution::Min, "inf")] {
+            let found = neutral(&resolution, ScalarType::F64).expect("a neutral element");
+            assert!(found.contains(text), "{found}");
+            assert_eq!(neutral(&resolution, ScalarType::I64), None);
+        }
+        assert_eq!(neutral(&ConflictResolution::Sum, ScalarType::I64).as_deref(), Some("0"));
+    }
+}

@@ -129,20 +129,17 @@ impl Transformation for RedundantArray {
         }
         let mut evidence = Evidence::default();
         let uses = site.uses();
-        let others = |used: Use, own: &dyn Fn(EdgeId) -> bool, node| match used {
-            Use::Access(state, other) => (state, other) != (site.found.state(), node),
-            Use::Memlet(state, edge) => state != site.found.state() || !own(edge),
+        // Memlets belong to access nodes of the same state.
+        let is_other = |used: &Use| match *used {
+            Use::Access(state, node) => (state, node) != (site.found.state(), from_node),
+            Use::Memlet(..) => false,
             Use::Condition(..) | Use::Block(_) | Use::Transition(_) => true,
         };
         let elsewhere = |container: &Container| Refusal::UsedElsewhere {
             container: container.name.clone(),
             by: "another node, view, condition or assignment".to_owned(),
         };
-        // All memlets of the transient in this state belong to its only access node.
-        let is_alias = |edge: EdgeId| matches!(state.edge(edge).memlet.flow, Flow::Bind(_));
-        if let Some(used) =
-            uses.of(from).iter().find(|used| others(**used, &|edge| !is_alias(edge), from_node))
-        {
+        if let Some(used) = uses.of(from).iter().find(|used| is_other(used)) {
             return Err(site.used(from, *used));
         }
         evidence.note(&source.name, Claim::NoOtherUse);

@@ -1,10 +1,10 @@
 //! Containers that are cut, and the copies between them, run in the interpreter on virtual ranks.
 
 use super::support::{applies, difference, page_is_true, parsed, refuses, refuses_rightly};
-use sdfg_transforms::Pipeline;
 use sdfg_transforms::distribute::{DivisionOptions, data_parallel, distribute, distribute_by, prepare};
 use sdfg_transforms::rewrites::{DistributeContainer, RedundantRedistribution, StateFission};
 use sdfg_transforms::strategy::StrategyFile;
+use sdfg_transforms::{Pipeline, Transformation};
 
 #[test]
 fn the_pages_are_true() {
@@ -609,4 +609,17 @@ fn copies_of_what_loops_keep_run_before_them() {
     // `N` may be zero.
     assert!(found.contains("if "), "{found}");
     assert_eq!(difference(&parsed(WEIGHTED), pipeline.program()), None, "{found}");
+}
+
+/// Another copy of the original would meet the copy that refreshes its halos.
+#[test]
+fn originals_that_are_copied_elsewhere_keep_their_copy() {
+    let page = RedundantRedistribution::default().metadata().page();
+    let before = page.split("```sdft\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a program");
+    let cut = "distribution(grid(4)[balanced(0, 1, N - 1)])";
+    let text = before
+        .replacen("  state s {", &format!("  array C: f64[N] {cut}\n\n  state s {{\n    access C"), 1)
+        .replacen("    A -> A_part0\n", "    A -> A_part0\n    A -> C\n", 1);
+    let reason = refuses_rightly(&text, &RedundantRedistribution::default());
+    assert!(reason.contains("`C` accesses it, too"), "{reason}");
 }
