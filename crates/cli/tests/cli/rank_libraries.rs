@@ -151,6 +151,18 @@ fn runs_take_halos_from_their_owners() {
 }
 
 #[test]
+fn libraries_move_several_arrays_together() {
+    let Some(Ranked { bench, mpi, .. }) = Ranked::new() else { return };
+    bench.file("three.sdft", &crate::ranks::neighbours(3));
+    bench.run(&["compile", "three.sdft", "--emit", "package", "-o", "package"]).prints(&[]);
+    let ranked = Ranked { bench, mpi, name: "neighbours" };
+    let compiler = ranked.mpi.compiler().display().to_string();
+    let source = repository("tests/c/rank_neighbours.c");
+    let Some(main) = ranked.build(&compiler, &[&source], "neighbours") else { return };
+    succeeds(&ranked.launch(2, &main, &[], &[]), "");
+}
+
+#[test]
 fn all_ranks_learn_of_wrong_arguments() {
     let Some(ranked) = Ranked::new() else { return };
     let compiler = ranked.mpi.compiler().display().to_string();

@@ -182,6 +182,52 @@ fn replicas_that_only_the_owner_wrote_are_not_taken() {
     }
 }
 
+/// A program that refreshes the halos of so many vectors on two ranks, and adds the neighbours of each element of each.
+pub(crate) fn neighbours(count: usize) -> String {
+    let each = |text: &str| -> String { (0..count).map(|k| text.replace('#', &k.to_string())).collect() };
+    format!(
+        "sdfg neighbours {{
+  symbol N: i64
+{}  state s {{
+{}    map ranks [p = 0:2] schedule(mpi) {{
+      map own [i = N*p // 2 + 1:(N*p + N) // 2 + 1] {{
+{}      }}
+{}    }}
+{}  }}
+}}
+",
+        each(
+            "  array A#: f64[N + 2] distribution(grid(2)[balanced(0, 1, N + 1) halo(1, 1)])\n  \
+             array B#: f64[N + 2] distribution(grid(2)[balanced(0, 1, N + 1)])\n"
+        ),
+        each("    access A#\n    access a# = A#\n    access B#\n    A# -> a#\n"),
+        each(
+            "        tasklet t# (l, r) -> (y) { y = l + 2 * r + # }\n        own.A# -> t#.l: A#[i - 1]\n        \
+             own.A# -> t#.r: A#[i + 1]\n        t#.y -> own.B#: B#[i]\n"
+        ),
+        each("      ranks.A# -> own.A#\n      own.B# -> ranks.B#\n"),
+        each("    a# -> ranks.A#\n    ranks.B# -> B#\n"),
+    )
+}
+
+#[test]
+fn moves_of_several_arrays_travel_together() {
+    let bench = Bench::new();
+    for count in 1..=6 {
+        bench.file("p.sdft", &neighbours(count));
+        let mut data = vec!["--set".to_owned(), "N=9".to_owned()];
+        for k in 0..count {
+            data.extend(["-i".to_owned(), format!("A{k}=random:{k}")]);
+        }
+        let data: Vec<&str> = data.iter().map(String::as_str).collect();
+        let expected = results(&bench, &[&["interpret", "p.sdft", "--ranks", "2"], &data[..]].concat());
+        assert!(expected.contains("B0"), "{expected}");
+        if has_mpi() {
+            assert_eq!(results(&bench, &[&["run", "p.sdft", "--ranks", "2"], &data[..]].concat()), expected);
+        }
+    }
+}
+
 /// A map that is divided, and a queue of the caller that all ranks empty into another one.
 const QUEUES: &str = "sdfg queues {
   symbol N: i64

@@ -9,6 +9,20 @@ use super::context::Functions;
 
 pub(super) type MoveFunction =
     unsafe extern "C" fn(*mut c_void, i64, *const i64, i64, *const c_void, *mut c_void) -> i64;
+pub(super) type BeginAllFunction =
+    unsafe extern "C" fn(*mut c_void, i64, *const i64, i64, *const *const c_void, *const *mut c_void) -> i64;
+
+/// The function that a compiled program of a rank calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MoveKind {
+    /// Moves data from one container to another one, or within one.
+    Move,
+    /// Combines partial results.
+    Combine,
+    /// Moves data of so many pairs of containers, 2 to 4, with one message between every two ranks. The function takes all sources,
+    /// then all targets.
+    Together(usize),
+}
 
 /// What a compiled program of a rank needs to move data: pass [`address`](Hooks::address) for the symbol
 /// [`CONTEXT`](crate::ranks::CONTEXT), and [`function`](Hooks::function) for each function of
@@ -67,9 +81,16 @@ impl Hooks<'_> {
         (&raw const *self.state).expose_provenance() as i64
     }
 
-    /// The function that moves data, or that combines it.
-    pub fn function(&self, combines: bool) -> *const c_void {
-        if combines { combine_data as *const c_void } else { move_data as *const c_void }
+    /// The function of a kind.
+    pub fn function(&self, kind: MoveKind) -> *const c_void {
+        match kind {
+            MoveKind::Move => move_data as *const c_void,
+            MoveKind::Combine => combine_data as *const c_void,
+            MoveKind::Together(2) => move_two as *const c_void,
+            MoveKind::Together(3) => move_three as *const c_void,
+            // `localise` groups no more.
+            MoveKind::Together(_) => move_four as *const c_void,
+        }
     }
 
     /// Bytes that this rank has moved so far.
@@ -127,7 +148,56 @@ unsafe extern "C" fn combine_data(
     unsafe { State::call(hooks, |functions| functions.combine, (site, words, n), (source, target)) }
 }
 
+/// A function that moves data of several pairs of containers at once. Compiled programs call it.
+macro_rules! move_together {
+    ($name:ident, $count:literal, $($source:ident),+; $($target:ident),+) => {
+        /// Moves data of several pairs of containers at once. Compiled programs call it.
+        ///
+        /// # Safety
+        /// As [`State::call_all`].
+        unsafe extern "C" fn $name(
+            hooks: i64,
+            site: i64,
+            words: *const i64,
+            n: i64,
+            $($source: *const c_void,)+
+            $($target: *mut c_void),+
+        ) {
+            // SAFETY: as the caller says.
+            unsafe { State::call_all::<$count>(hooks, (site, words, n), [$($source),+], [$($target),+]) }
+        }
+    };
+}
+
+move_together!(move_two, 2, source0, source1; target0, target1);
+move_together!(move_three, 3, source0, source1, source2; target0, target1, target2);
+move_together!(move_four, 4, source0, source1, source2, source3; target0, target1, target2, target3);
+
 impl State {
+    /// Moves data of several pairs of arrays, and ends all ranks if that fails.
+    ///
+    /// # Safety
+    /// As [`State::call`].
+    unsafe fn call_all<const N: usize>(
+        hooks: i64,
+        (site, words, n): (i64, *const i64, i64),
+        sources: [*const c_void; N],
+        targets: [*mut c_void; N],
+    ) {
+        // SAFETY: the caller vouches for the address and the arrays, of which there are as many as the words describe.
+        unsafe {
+            let state = &*std::ptr::with_exposed_provenance::<State>(hooks as usize);
+            state.begun.fetch_add(N as u64, Ordering::Relaxed);
+            let functions = &state.functions;
+            let (sources, targets) = (sources.as_ptr(), targets.as_ptr());
+            let mut status = (functions.begin_all)(state.context, site, words, n, sources, targets);
+            if status == 0 {
+                status = (functions.finish)(state.context, site);
+            }
+            state.end_on_failure(status);
+        }
+    }
+
     /// Calls a function of the library, and ends all ranks if it fails.
     ///
     /// # Safety
@@ -138,14 +208,22 @@ impl State {
         (site, words, n): (i64, *const i64, i64),
         (source, target): (*const c_void, *mut c_void),
     ) {
-        // SAFETY: the caller vouches for the address and the arrays. The message is a string of the context, which is open.
+        // SAFETY: the caller vouches for the address and the arrays.
         unsafe {
             let state = &*std::ptr::with_exposed_provenance::<State>(hooks as usize);
             state.begun.fetch_add(1, Ordering::Relaxed);
             let status = function(&state.functions)(state.context, site, words, n, source, target);
-            if status != 0 {
-                let message = (state.functions.error)(state.context);
-                (state.functions.abort)(state.context, status, message);
+            state.end_on_failure(status);
+        }
+    }
+
+    /// Ends all ranks with the message of the library unless a status is 0.
+    fn end_on_failure(&self, status: i64) {
+        if status != 0 {
+            // SAFETY: the message is a string of the context, which is open.
+            unsafe {
+                let message = (self.functions.error)(self.context);
+                (self.functions.abort)(self.context, status, message);
             }
         }
     }

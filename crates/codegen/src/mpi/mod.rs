@@ -18,7 +18,7 @@ use crate::link::LinkError;
 
 pub use compiler::{COMPILER_VARIABLE, Implementation, Mpi, MpiLibrary};
 pub use context::Context;
-pub use hooks::{Counters, Hooks, MovesBegun};
+pub use hooks::{Counters, Hooks, MoveKind, MovesBegun};
 pub use launch::{LAUNCHER_VARIABLE, Launcher, ranks_of_environment};
 pub(crate) use words::type_code;
 pub use words::{Combination, Dimension, Elements, Flags, Move, Side};

@@ -13,9 +13,10 @@ use sdfg::symbolic::Expr;
 use sdfg::syntax::Expression;
 use sdfg::tasklet::{Code, Dialect, ExternalCall, ExternalOrigin};
 
+use super::together::groups;
 use super::words::{End, Moved, flags};
 use super::{CONTEXT, LocaliseError, Localising, unsupported};
-use crate::mpi::{Combination, Flags};
+use crate::mpi::{Combination, Flags, MoveKind};
 
 /// Names of the functions begin with this.
 pub(super) const PREFIX: &str = "ranks_";
@@ -33,6 +34,13 @@ pub(super) struct Copied {
     is_broadcast: bool,
 }
 
+impl Copied {
+    /// Whether it only moves values: it neither combines them nor gives all ranks those of one.
+    pub(super) fn is_plain_move(&self) -> bool {
+        matches!(self.gone, Gone::Edge(_)) && self.resolution.is_none() && !self.is_broadcast
+    }
+}
+
 enum Gone {
     Edge(EdgeId),
     Map(NodeId),
@@ -42,8 +50,9 @@ enum Gone {
 impl Localising {
     /// Replaces the copies of a state that may move data between ranks.
     pub(super) fn copies(&mut self, editor: &mut Editor<'_>, state: StateId) -> Result<(), LocaliseError> {
-        let found = self.found(editor.state(state)?);
-        found.into_iter().try_for_each(|copied| self.call(editor, state, copied))
+        let graph = editor.state(state)?;
+        let found = groups(graph, self.found(graph));
+        found.into_iter().try_for_each(|copies| self.call(editor, state, copies))
     }
 
     /// The copies of a state that may move data between ranks.
@@ -165,7 +174,7 @@ impl Localising {
             combined: Vec::new(),
             is_broadcast: true,
         };
-        self.call(editor, state, copied)
+        self.call(editor, state, vec![copied])
     }
 
     /// What a copy moves in a program.
@@ -200,29 +209,43 @@ impl Localising {
         })
     }
 
-    /// Puts a call in the place of a copy.
-    fn call(&mut self, editor: &mut Editor<'_>, state: StateId, copied: Copied) -> Result<(), LocaliseError> {
-        let moved = self.moved(editor.sdfg(), &copied)?;
-        let words = moved.words()?;
-        let (element, is_in_place) = (moved.source.container.element, moved.flags.is_in_place);
+    /// Puts a call in the place of copies that travel together.
+    fn call(
+        &mut self,
+        editor: &mut Editor<'_>,
+        state: StateId,
+        copies: Vec<Copied>,
+    ) -> Result<(), LocaliseError> {
+        let (mut words, mut elements, mut kind) = (Vec::new(), Vec::new(), MoveKind::Move);
+        let mut verb = "move";
+        for copied in &copies {
+            let moved = self.moved(editor.sdfg(), copied)?;
+            let own = moved.words()?;
+            if copies.len() > 1 {
+                words.push(Expr::int(own.len() as i64));
+            }
+            words.extend(own);
+            elements.push(moved.source.container.element.to_string());
+            // Functions that take other types have other names.
+            (verb, kind) = match (copied.resolution.is_some(), moved.flags.is_in_place) {
+                _ if copied.is_broadcast => ("broadcast", MoveKind::Move),
+                (true, _) => ("combine", MoveKind::Combine),
+                (false, true) => ("refresh", MoveKind::Move),
+                (false, false) => ("move", MoveKind::Move),
+            };
+        }
+        if copies.len() > 1 {
+            words.insert(0, Expr::int(copies.len() as i64));
+            (verb, kind) = ("together", MoveKind::Together(copies.len()));
+        }
         let site = self.sites;
         self.sites += 1;
-        let combines = copied.resolution.is_some();
-        // Functions that take other types have other names.
-        let verb = match (combines, is_in_place) {
-            _ if copied.is_broadcast => "broadcast",
-            (true, _) => "combine",
-            (false, true) => "refresh",
-            (false, false) => "move",
-        };
-        let name = format!("{PREFIX}{verb}_{element}").replace(['<', '>'], "_");
-        self.moves.insert((name.clone(), combines));
+        let name = format!("{PREFIX}{verb}_{}", elements.join("_")).replace(['<', '>'], "_");
+        self.moves.insert((name.clone(), kind));
         let described = self.words(editor, state, site, &words)?;
-        let node = call_node(editor, state, site, &name, words.len())?;
+        let node = call_node(editor, state, site, (&name, words.len(), copies.len()))?;
         let count = Expr::int(words.len() as i64);
         let all = Subset(vec![Range::new(Expr::zero(), count)]);
-        let from = self.all(editor.sdfg(), copied.from.1);
-        let to = self.all(editor.sdfg(), copied.to.1);
         connect(
             editor,
             state,
@@ -230,24 +253,19 @@ impl Localising {
             (node, Some("words")),
             Memlet::read(Access::elements(described.1, all)),
         )?;
-        connect(
-            editor,
-            state,
-            (copied.from.0, None),
-            (node, Some("source")),
-            Memlet::read(Access::elements(copied.from.1, from)),
-        )?;
-        connect(
-            editor,
-            state,
-            (node, Some("target")),
-            (copied.to.0, None),
-            Memlet::write(Access::elements(copied.to.1, to)),
-        )?;
-        match copied.gone {
-            Gone::Edge(edge) => editor.remove_edge(state, edge)?,
-            Gone::Map(entry) => editor.remove_node(state, entry)?,
-            Gone::Nothing => {}
+        for (at, copied) in copies.iter().enumerate() {
+            let [source, target] = ends(copies.len(), at);
+            let from = Access::elements(copied.from.1, self.all(editor.sdfg(), copied.from.1));
+            let to = Access::elements(copied.to.1, self.all(editor.sdfg(), copied.to.1));
+            connect(editor, state, (copied.from.0, None), (node, Some(&source)), Memlet::read(from))?;
+            connect(editor, state, (node, Some(&target)), (copied.to.0, None), Memlet::write(to))?;
+        }
+        for copied in copies {
+            match copied.gone {
+                Gone::Edge(edge) => editor.remove_edge(state, edge)?,
+                Gone::Map(entry) => editor.remove_node(state, entry)?,
+                Gone::Nothing => {}
+            }
         }
         Ok(())
     }
@@ -289,30 +307,33 @@ impl Localising {
     }
 }
 
+/// Names of the connectors of one of several moves.
+fn ends(count: usize, at: usize) -> [String; 2] {
+    match count {
+        1 => ["source", "target"].map(str::to_owned),
+        _ => ["source", "target"].map(|end| format!("{end}{at}")),
+    }
+}
+
+/// A call of a function for so many moves, which a number of words describes.
 fn call_node(
     editor: &mut Editor<'_>,
     state: StateId,
     site: i64,
-    name: &str,
-    words: usize,
+    (name, words, count): (&str, usize, usize),
 ) -> Result<NodeId, EditError> {
     let number = |value: i64| Expression::call("i64", vec![Expression::integer(value)]);
-    let call = ExternalCall {
-        symbol: name.to_owned(),
-        arguments: vec![
-            Expression::name(CONTEXT),
-            number(site),
-            Expression::name("words"),
-            number(words as i64),
-            Expression::name("source"),
-            Expression::name("target"),
-        ],
-        result: None,
-        origin: ExternalOrigin::Callback,
-    };
+    let (sources, targets): (Vec<String>, Vec<String>) =
+        (0..count).map(|at| ends(count, at)).map(|[source, target]| (source, target)).unzip();
+    let mut arguments =
+        vec![Expression::name(CONTEXT), number(site), Expression::name("words"), number(words as i64)];
+    arguments.extend(sources.iter().chain(&targets).map(Expression::name));
+    let call =
+        ExternalCall { symbol: name.to_owned(), arguments, result: None, origin: ExternalOrigin::Callback };
+    let connectors = |names: Vec<String>| names.into_iter().map(Connector::new);
     let tasklet = Tasklet {
-        inputs: vec![Connector::new("words"), Connector::new("source")],
-        outputs: vec![Connector::new("target")],
+        inputs: [Connector::new("words")].into_iter().chain(connectors(sources)).collect(),
+        outputs: connectors(targets).collect(),
         body: TaskletBody::External(call),
     };
     let label = editor.fresh_label(state, &format!("move{site}"))?;

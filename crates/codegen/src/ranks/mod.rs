@@ -15,6 +15,7 @@ mod equal;
 mod library;
 mod parts;
 mod run;
+mod together;
 mod traffic;
 mod words;
 
@@ -34,6 +35,8 @@ use sdfg::validate::{Rejected, Validated, validate};
 use thiserror::Error;
 
 use bounds::Bounds;
+
+use crate::mpi::MoveKind;
 pub(crate) use library::bound_parameters;
 pub use library::{LibraryError, RankLibrary};
 pub use parts::Part;
@@ -63,8 +66,8 @@ pub enum LocaliseError {
 pub struct RankProgram {
     /// The program.
     pub program: Sdfg,
-    /// Names of the functions that move data, in order, with whether they combine.
-    pub moves: Vec<(String, bool)>,
+    /// Names of the functions that move data, in order, with what they do.
+    pub moves: Vec<(String, MoveKind)>,
     /// Each argument that is cut, as the distributed program has it: with its whole extents.
     arguments: BTreeMap<String, Container>,
     /// Grids of processes with the symbols of their coordinates.
@@ -182,7 +185,7 @@ struct Localising {
     /// For each container that is cut: what a rank holds in each dimension.
     boxes: BTreeMap<ContainerId, Vec<Bounds>>,
     held: Vec<(Symbol, Expr)>,
-    moves: BTreeSet<(String, bool)>,
+    moves: BTreeSet<(String, MoveKind)>,
     arguments: BTreeMap<String, Container>,
     /// Containers that are cut and that nothing but copies writes.
     only_copied: BTreeSet<ContainerId>,

@@ -96,8 +96,8 @@ impl RankProgram {
                 call = call.symbol(symbol, value);
             }
         }
-        for (name, combines) in &self.moves {
-            call = call.callback(name, hooks.function(*combines));
+        for (name, kind) in &self.moves {
+            call = call.callback(name, hooks.function(*kind));
         }
         for (name, tensor) in &mut tensors {
             call = call.tensor(name, tensor);

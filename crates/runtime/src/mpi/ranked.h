@@ -63,7 +63,7 @@ typedef struct {
      * n_rank_symbols` the address of the instance. */
     int64_t n_passed;
     const int64_t *passed;
-    /* Functions that follow them: 0 moves, 1 combines. */
+    /* Functions that follow them: 0 moves, 1 combines, and 2, 3 and 4 move so many pairs of arrays together. */
     int64_t n_functions;
     const int32_t *functions;
     sdfg_ranked_code code;
@@ -81,6 +81,9 @@ typedef struct {
     int64_t (*same)(void *context, const int64_t *words, int64_t n, int64_t *which_rank, int64_t *which_word);
     int64_t (*move)(void *context, int64_t site, const int64_t *words, int64_t n, const void *source, void *target);
     int64_t (*combine)(void *context, int64_t site, const int64_t *words, int64_t n, const void *source, void *target);
+    int64_t (*begin_all)(void *context, int64_t site, const int64_t *words, int64_t n, const void *const *sources,
+                         void *const *targets);
+    int64_t (*finish)(void *context, int64_t site);
     int64_t (*broadcast)(void *context, int64_t root, void *data, int64_t bytes);
     void (*abort)(void *context, int64_t status, const char *message);
 } sdfg_ranked_mpi;
@@ -185,6 +188,7 @@ static int32_t sdfg_ranked_load(sdfg_ranked_mpi *mpi, char *message)
         {"sdfg_mpi_ranks", &mpi->ranks},     {"sdfg_mpi_error", &mpi->error},
         {"sdfg_mpi_agree", &mpi->agree},     {"sdfg_mpi_same", &mpi->same},
         {"sdfg_mpi_move", &mpi->move},       {"sdfg_mpi_combine", &mpi->combine},
+        {"sdfg_mpi_begin_all", &mpi->begin_all}, {"sdfg_mpi_finish", &mpi->finish},
         {"sdfg_mpi_broadcast", &mpi->broadcast}, {"sdfg_mpi_abort", &mpi->abort},
     };
     for (size_t k = 0; k < sizeof functions / sizeof *functions; k++) {
@@ -515,11 +519,47 @@ static void sdfg_ranked_combine_data(int64_t address, int64_t site, const int64_
     sdfg_ranked_moved(instance, instance->mpi.combine(instance->context, site, words, n, source, target));
 }
 
+static void sdfg_ranked_move_all(int64_t address, int64_t site, const int64_t *words, int64_t n, const void *const *sources,
+                                 void *const *targets)
+{
+    sdfg_ranked *instance = (sdfg_ranked *)(intptr_t)address;
+    int64_t status = instance->mpi.begin_all(instance->context, site, words, n, sources, targets);
+    sdfg_ranked_moved(instance, status != 0 ? status : instance->mpi.finish(instance->context, site));
+}
+
+static void sdfg_ranked_move_two(int64_t address, int64_t site, const int64_t *words, int64_t n, const void *source0,
+                                 const void *source1, void *target0, void *target1)
+{
+    const void *const sources[] = {source0, source1};
+    void *const targets[] = {target0, target1};
+    sdfg_ranked_move_all(address, site, words, n, sources, targets);
+}
+
+static void sdfg_ranked_move_three(int64_t address, int64_t site, const int64_t *words, int64_t n, const void *source0,
+                                   const void *source1, const void *source2, void *target0, void *target1, void *target2)
+{
+    const void *const sources[] = {source0, source1, source2};
+    void *const targets[] = {target0, target1, target2};
+    sdfg_ranked_move_all(address, site, words, n, sources, targets);
+}
+
+static void sdfg_ranked_move_four(int64_t address, int64_t site, const int64_t *words, int64_t n, const void *source0,
+                                  const void *source1, const void *source2, const void *source3, void *target0,
+                                  void *target1, void *target2, void *target3)
+{
+    const void *const sources[] = {source0, source1, source2, source3};
+    void *const targets[] = {target0, target1, target2, target3};
+    sdfg_ranked_move_all(address, site, words, n, sources, targets);
+}
+
 static int32_t sdfg_ranked_call(sdfg_ranked *instance, void **arguments)
 {
     const sdfg_ranked_program *program = instance->program;
-    void (*const functions[2])(int64_t, int64_t, const int64_t *, int64_t, const void *, void *) = {sdfg_ranked_move_data,
-                                                                                                   sdfg_ranked_combine_data};
+    void (*const functions[])(void) = {
+        (void (*)(void))sdfg_ranked_move_data,  (void (*)(void))sdfg_ranked_combine_data,
+        (void (*)(void))sdfg_ranked_move_two,   (void (*)(void))sdfg_ranked_move_three,
+        (void (*)(void))sdfg_ranked_move_four,
+    };
     for (int64_t k = 0; k < program->n_passed; k++) {
         int64_t from = program->passed[k];
         instance->passed[k] = from >= 0 ? arguments[from] : &instance->symbols[-1 - from];

@@ -11,6 +11,7 @@ use super::super::{CONTEXT, RankProgram};
 use super::LibraryError;
 use crate::header::{c_type, parameter, parameter_name};
 use crate::interface::{Argument, ArgumentKind, EntryPoint, Interface, RankEntry};
+use crate::mpi::MoveKind;
 use crate::plan::Plan;
 use crate::source::{IntegerFunction, integer_functions};
 
@@ -182,13 +183,16 @@ impl Tables<'_> {
         };
         let passed: Vec<String> =
             self.code.arguments().iter().map(|argument| number(argument).to_string()).collect();
-        let combines = |name: &str| self.program.moves.iter().any(|(own, combines)| own == name && *combines);
-        let functions: Vec<String> = self
-            .code
-            .callbacks()
-            .iter()
-            .map(|callback| u8::from(combines(&callback.name)).to_string())
-            .collect();
+        let kind = |name: &str| {
+            let own = self.program.moves.iter().find(|(own, _)| own == name);
+            own.map_or(0, |(_, kind)| match kind {
+                MoveKind::Move => 0,
+                MoveKind::Combine => 1,
+                MoveKind::Together(count) => *count,
+            })
+        };
+        let functions: Vec<String> =
+            self.code.callbacks().iter().map(|callback| kind(&callback.name).to_string()).collect();
         let stop = if functions.is_empty() { "NULL".to_owned() } else { symbol(EntryPoint::Stop) };
         format!(
             "static void sdfg_rank_symbols(int64_t rank, int64_t *symbols) {{\n    int64_t rest;\n    (void)rest;\n{}    \
