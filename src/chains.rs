@@ -79,3 +79,28 @@ pub fn large_matrix_products() -> Result<[Recorded; 2], RecordedError> {
         of("matmul-2048-f32", "f32", include_str!("../examples/chains/matmul-2048-f32.chain.json"))?,
     ])
 }
+
+/// Name, text and chain of a program of `programs`, whose chain in `examples/chains` has the same name.
+macro_rules! of_any_size {
+    ($name:literal) => {
+        (
+            $name,
+            include_str!(concat!("../programs/", $name, ".sdft")),
+            include_str!(concat!("../examples/chains/", $name, ".chain.json")),
+        )
+    };
+}
+
+/// The paper's other kernels (section 6.1) for any size: the stencil in tiles of several time steps.
+///
+/// # Errors
+/// Never, unless a file is wrong.
+pub fn kernels() -> Result<Vec<Recorded>, RecordedError> {
+    [of_any_size!("jacobi2d")]
+        .into_iter()
+        .map(|(name, text, chain)| {
+            let program = sdfg::text::parse(&format!("{name}.sdft"), text).map_err(RecordedError::Text)?;
+            Ok(Recorded { name, program, chain: Chain::from_json(chain)? })
+        })
+        .collect()
+}

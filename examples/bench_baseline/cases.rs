@@ -95,7 +95,7 @@ pub(crate) const BANDWIDTH: Case = case(
 );
 
 /// All benchmarks.
-pub(crate) const CASES: [Case; 14] = [
+pub(crate) const CASES: [Case; 15] = [
     case(
         "axpy",
         &[Random(F64, VECTOR), Random(F64, VECTOR), Scalar(F64, 0.5), Int(VECTOR as i64)],
@@ -110,6 +110,20 @@ pub(crate) const CASES: [Case; 14] = [
         &[0, 1],
         64.0 * 3.0 * 128.0 * MB,
     ),
+    // After its chain of transformations. The bytes are those of sweeps without tiles of time.
+    Case {
+        program: "jacobi2d",
+        ..beside(
+            "jacobi",
+            [1.5, 1.5],
+            case(
+                "jacobi_tiled",
+                &[Random(F64, N * N), Zeros(F64, N * N), Int(N as i64), Int(32)],
+                &[0, 1],
+                64.0 * 3.0 * 128.0 * MB,
+            ),
+        )
+    },
     case(
         "heat",
         &[Random(F64, CUBE * CUBE * CUBE), Zeros(F64, CUBE * CUBE * CUBE), Int(CUBE as i64), Int(8)],

@@ -20,6 +20,8 @@ const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/baseline");
 pub(crate) enum Compiler {
     Clang,
     Gcc,
+    /// clang with its polyhedral optimiser, where clang has it.
+    Polly,
 }
 
 impl Compiler {
@@ -27,8 +29,16 @@ impl Compiler {
 
     const fn command(self) -> &'static str {
         match self {
-            Compiler::Clang => "clang-19",
+            Compiler::Clang | Compiler::Polly => "clang-19",
             Compiler::Gcc => "gcc",
+        }
+    }
+
+    /// Flags besides those of all.
+    const fn flags(self) -> &'static [&'static str] {
+        match self {
+            Compiler::Clang | Compiler::Gcc => &[],
+            Compiler::Polly => &["-mllvm", "-polly"],
         }
     }
 }
@@ -60,7 +70,7 @@ impl Libraries {
             let options = CompileOptions::default();
             let plan = lower(&expanded(name)?, &options.target(), &options.lowering())?;
             let arguments: &[&str] = match compiler {
-                Compiler::Clang => &["-O3", "-march=native", "-fveclib=libmvec"],
+                Compiler::Clang | Compiler::Polly => &["-O3", "-march=native", "-fveclib=libmvec"],
                 Compiler::Gcc => &["-O3", "-march=native"],
             };
             let compiler = CCompiler::new(compiler.command(), arguments);
@@ -71,12 +81,17 @@ impl Libraries {
 
     /// The library of a C source.
     pub(crate) fn c(&self, name: &str, compiler: Compiler) -> Result<PathBuf, Error> {
-        let path = self.folder.path().join(format!("{name}.{}.so", compiler.command()));
+        let path = self.folder.path().join(format!("{name}.{compiler:?}.so"));
         if !path.exists() {
             let source = Path::new(SOURCES).join(format!("{name}.c"));
             let flags = ["-O3", "-march=native", "-ffast-math", "-fopenmp", "-shared", "-fPIC", "-o"];
-            let status =
-                Command::new(compiler.command()).args(flags).arg(&path).arg(&source).arg("-lm").status();
+            let status = Command::new(compiler.command())
+                .args(compiler.flags())
+                .args(flags)
+                .arg(&path)
+                .arg(&source)
+                .arg("-lm")
+                .status();
             let status =
                 status.map_err(|error| format!("`{}` cannot be run: {error}", compiler.command()))?;
             if !status.success() {
@@ -87,8 +102,16 @@ impl Libraries {
     }
 }
 
-/// A program without reductions and library nodes.
+/// A program without reductions and library nodes: after its chain of transformations, if it has one.
 fn expanded(name: &str) -> Result<Validated, Error> {
+    let chained = sdfg_programs::chains::kernels()?.into_iter().find(|recorded| recorded.name == name);
+    if let Some(recorded) = chained {
+        let registry = sdfg_transforms::Registry::standard();
+        let mut program = recorded.chain.replay(recorded.program, &registry)?.program().clone();
+        // As the C code.
+        program.float_mode = sdfg::ir::FloatMode::Fast;
+        return Ok(validate(sdfg_library::expand(&program, &sdfg_library::BuiltIn)?)?);
+    }
     let file = format!("{name}.sdft");
     let text = std::fs::read_to_string(Path::new(SOURCES).join(&file))?;
     let parsed = sdfg::text::parse(&file, &text).map_err(|errors| format!("{file}: {errors:?}"))?;
