@@ -91,12 +91,13 @@ macro_rules! of_any_size {
     };
 }
 
-/// The paper's other kernels (section 6.1) for any size: the stencil in tiles of several time steps.
+/// The paper's other kernels (section 6.1) for any size: the stencil in tiles of several time steps, and the product with a
+/// sparse matrix by vectors of its elements.
 ///
 /// # Errors
 /// Never, unless a file is wrong.
 pub fn kernels() -> Result<Vec<Recorded>, RecordedError> {
-    [of_any_size!("jacobi2d")]
+    [of_any_size!("jacobi2d"), of_any_size!("spmv")]
         .into_iter()
         .map(|(name, text, chain)| {
             let program = sdfg::text::parse(&format!("{name}.sdft"), text).map_err(RecordedError::Text)?;

@@ -11,6 +11,7 @@ use sdfg_codegen::lower::lower;
 use sdfg_codegen::source::{CCompiler, SourceOptions};
 
 use crate::Error;
+use crate::cases::Case;
 
 /// The folder of the C sources.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/baseline");
@@ -54,21 +55,22 @@ impl Libraries {
     }
 
     /// The library of a program.
-    pub(crate) fn ours(&self, name: &str) -> Result<PathBuf, Error> {
-        let path = self.folder.path().join(format!("{name}.so"));
+    pub(crate) fn ours(&self, case: &Case) -> Result<PathBuf, Error> {
+        let path = self.folder.path().join(format!("{}.{}.so", case.program, case.is_chained));
         if !path.exists() {
-            let expanded = expanded(name)?;
+            let expanded = expanded(case)?;
             shared_library(&sdfg_codegen::compile(&expanded, &CompileOptions::default())?, &path)?;
         }
         Ok(path)
     }
 
     /// The library of a program's C source.
-    pub(crate) fn ours_through_c(&self, name: &str, compiler: Compiler) -> Result<PathBuf, Error> {
-        let path = self.folder.path().join(format!("{name}.source.{}.so", compiler.command()));
+    pub(crate) fn ours_through_c(&self, case: &Case, compiler: Compiler) -> Result<PathBuf, Error> {
+        let name = format!("{}.{}.source.{}.so", case.program, case.is_chained, compiler.command());
+        let path = self.folder.path().join(name);
         if !path.exists() {
             let options = CompileOptions::default();
-            let plan = lower(&expanded(name)?, &options.target(), &options.lowering())?;
+            let plan = lower(&expanded(case)?, &options.target(), &options.lowering())?;
             let arguments: &[&str] = match compiler {
                 Compiler::Clang | Compiler::Polly => &["-O3", "-march=native", "-fveclib=libmvec"],
                 Compiler::Gcc => &["-O3", "-march=native"],
@@ -102,10 +104,12 @@ impl Libraries {
     }
 }
 
-/// A program without reductions and library nodes: after its chain of transformations, if it has one.
-fn expanded(name: &str) -> Result<Validated, Error> {
-    let chained = sdfg_programs::chains::kernels()?.into_iter().find(|recorded| recorded.name == name);
-    if let Some(recorded) = chained {
+/// The program of a case without reductions and library nodes.
+fn expanded(case: &Case) -> Result<Validated, Error> {
+    let name = case.program;
+    if case.is_chained {
+        let chained = sdfg_programs::chains::kernels()?.into_iter().find(|recorded| recorded.name == name);
+        let recorded = chained.ok_or_else(|| format!("no chain `{name}`"))?;
         let registry = sdfg_transforms::Registry::standard();
         let mut program = recorded.chain.replay(recorded.program, &registry)?.program().clone();
         // As the C code.

@@ -74,9 +74,9 @@ fn compare_targets(names: &[String]) -> Result<(), Error> {
     let mut logarithms = [0.0; 2];
     for threads in [1, 2] {
         for case in &chosen {
-            let mut workers = vec![Worker::start(case.name, &libraries.ours(case.program)?, true, threads)?];
+            let mut workers = vec![Worker::start(case.name, &libraries.ours(case)?, true, threads)?];
             for compiler in Compiler::BOTH {
-                let library = libraries.ours_through_c(case.program, compiler)?;
+                let library = libraries.ours_through_c(case, compiler)?;
                 workers.push(Worker::start(case.name, &library, true, threads)?);
             }
             same_sums(case, &mut workers)?;
@@ -125,7 +125,7 @@ fn bandwidth(libraries: &Libraries, threads: u32) -> Result<f64, Error> {
 }
 
 fn measure(libraries: &Libraries, case: &Case, threads: u32, peak: f64) -> Result<(), Error> {
-    let mut workers = vec![Worker::start(case.name, &libraries.ours(case.program)?, true, threads)?];
+    let mut workers = vec![Worker::start(case.name, &libraries.ours(case)?, true, threads)?];
     for compiler in Compiler::BOTH {
         workers.push(Worker::start(case.name, &libraries.c(case.baseline, compiler)?, false, threads)?);
     }
