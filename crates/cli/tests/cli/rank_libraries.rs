@@ -153,7 +153,7 @@ fn runs_take_halos_from_their_owners() {
 #[test]
 fn libraries_move_several_arrays_together() {
     let Some(Ranked { bench, mpi, .. }) = Ranked::new() else { return };
-    bench.file("three.sdft", &crate::ranks::neighbours(3));
+    bench.file("three.sdft", crate::ranks::neighbours(3));
     bench.run(&["compile", "three.sdft", "--emit", "package", "-o", "package"]).prints(&[]);
     let ranked = Ranked { bench, mpi, name: "neighbours" };
     let compiler = ranked.mpi.compiler().display().to_string();

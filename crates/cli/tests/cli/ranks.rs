@@ -214,7 +214,7 @@ pub(crate) fn neighbours(count: usize) -> String {
 fn moves_of_several_arrays_travel_together() {
     let bench = Bench::new();
     for count in 1..=6 {
-        bench.file("p.sdft", &neighbours(count));
+        bench.file("p.sdft", neighbours(count));
         let mut data = vec!["--set".to_owned(), "N=9".to_owned()];
         for k in 0..count {
             data.extend(["-i".to_owned(), format!("A{k}=random:{k}")]);
