@@ -70,6 +70,7 @@ impl Command {
                     "llvm" => {}
                     "c" => command.engines = vec![Engine::Interpreter, Engine::Gcc, Engine::Clang],
                     "cuda" => command.engines = vec![Engine::Cuda],
+                    "cuda-driver" => command.engines = vec![Engine::CudaDriver],
                     "opencl" => command.engines = vec![Engine::OpenCl],
                     "dace" => command.engines = vec![Engine::Dace],
                     _ => return None,

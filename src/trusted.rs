@@ -5,6 +5,9 @@
 //! functions are for this unpublished package alone. Other callers use the unsafe functions directly, or the
 //! checked ones.
 
+#[path = "../tests/cuda/stand_ins.rs"]
+mod stand_ins;
+
 use std::num::NonZeroU32;
 use std::path::Path;
 use std::process::Command;
@@ -123,6 +126,26 @@ pub fn through_opencl(plan: &Plan) -> Result<Library, String> {
     // SAFETY: see the head of this file.
     unsafe { compiler.load(plan, &SourceOptions::default()) }
         .map_err(|error| format!("by way of OpenCL: {error}"))
+}
+
+/// Loads the code of a plan for [`Target::cuda`](sdfg_codegen::lower::Target::cuda) by way of C source that calls the driver of CUDA. The
+/// driver and NVRTC are stand-ins, which run the kernels on threads of this processor (`tests/cuda`). A warning of gcc is an error, also
+/// in the kernels. Nothing is kept in the cache.
+///
+/// # Errors
+/// The failed step: building a stand-in, printing, compiling with the compiler's messages, or loading.
+pub fn through_cuda_driver(plan: &Plan) -> Result<Library, String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cuda");
+    let stand_ins = stand_ins::StandIns::built(&folder)?;
+    let definitions = [
+        format!("-DSDFG_CUDA_DRIVER=\"{}\"", stand_ins.driver.display()),
+        format!("-DSDFG_NVRTC=\"{}\"", stand_ins.nvrtc.display()),
+    ];
+    let mut arguments = vec!["-O0", "-Wall", "-Wextra", "-Werror", "-DSDFG_DEVICE_CACHE=\"\""];
+    arguments.extend(definitions.iter().map(String::as_str));
+    // SAFETY: see the head of this file.
+    unsafe { CCompiler::new("gcc", &arguments).with_cuda().load(plan, &SourceOptions::default()) }
+        .map_err(|error| format!("by way of the driver of CUDA: {error}"))
 }
 
 /// Runs a program on the arguments that the interpreter takes.

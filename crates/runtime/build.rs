@@ -1,5 +1,5 @@
 //! Compiles each C source of the runtime to one object file, without instrumentation and for each sanitizer.
-//! `lib.rs` includes the objects.
+//! `lib.rs` includes the objects. `nvrtc.rs` calls the functions of `src/cuda/build.c`.
 
 #![allow(missing_docs, reason = "a build script has no documentation")]
 
@@ -8,7 +8,9 @@ use std::path::Path;
 const SOURCES: [&str; 4] = ["stream", "task", "profile", "processor"];
 
 fn main() {
-    println!("cargo:rerun-if-changed=src/c");
+    for folder in ["c", "cuda", "device"] {
+        println!("cargo:rerun-if-changed=src/{folder}");
+    }
     let folder = std::env::var("OUT_DIR").expect("cargo names the folder for what a build script makes");
     // In front of the names of variables, and what is instrumented for.
     for (prefix, sanitizer) in [("", None), ("ADDRESS_", Some("address")), ("THREAD_", Some("thread"))] {
@@ -24,4 +26,8 @@ fn main() {
             println!("cargo:rustc-env=SDFG_RUNTIME_{prefix}{}={}", name.to_uppercase(), object.display());
         }
     }
+    // A part of this crate itself.
+    let mut build = cc::Build::new();
+    build.file("src/cuda/build.c").std("gnu11").opt_level(2).warnings_into_errors(true);
+    build.define("_GNU_SOURCE", None).compile("sdfg_nvrtc");
 }

@@ -74,6 +74,11 @@ fn main() -> ExitCode {
                     rewrites = Some(Rewrites::OnDevice(Device::Cuda));
                     effort
                 }
+                Some("cuda-driver") => {
+                    code = CheckedCode::OnDevice(Device::CudaDriver);
+                    rewrites = Some(Rewrites::OnDevice(Device::CudaDriver));
+                    effort
+                }
                 Some("opencl") => {
                     code = CheckedCode::OnDevice(Device::OpenCl);
                     rewrites = Some(Rewrites::OnDevice(Device::OpenCl));

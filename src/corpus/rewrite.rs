@@ -226,12 +226,16 @@ fn run(loaded: &Loaded, program: Sdfg, engine: Engine) -> Result<(), Outcome> {
     loaded.check(&program, Engine::Interpreter)?;
     match engine {
         Engine::Interpreter => Ok(()),
-        Engine::Native | Engine::Gcc | Engine::Clang | Engine::Cuda | Engine::OpenCl | Engine::Dace => {
-            loaded.check(&program, engine).map_err(|outcome| match outcome {
-                Outcome::Failed(what) => Outcome::Failed(format!("{} only: {what}", engine.name())),
-                Outcome::Passed | Outcome::Refused { .. } => outcome,
-            })
-        }
+        Engine::Native
+        | Engine::Gcc
+        | Engine::Clang
+        | Engine::Cuda
+        | Engine::CudaDriver
+        | Engine::OpenCl
+        | Engine::Dace => loaded.check(&program, engine).map_err(|outcome| match outcome {
+            Outcome::Failed(what) => Outcome::Failed(format!("{} only: {what}", engine.name())),
+            Outcome::Passed | Outcome::Refused { .. } => outcome,
+        }),
     }
 }
 

@@ -37,6 +37,8 @@ pub enum Engine {
     Clang,
     /// CUDA source of maps as kernels, on threads of this processor.
     Cuda,
+    /// C source with maps as kernels for the driver of CUDA, on threads of this processor.
+    CudaDriver,
     /// OpenCL source of maps as kernels, on a device of OpenCL.
     OpenCl,
     /// DaCe, which loads, compiles and runs the graph as it is written for it. `SDFG_DACE_PYTHON` names its Python.
@@ -45,12 +47,13 @@ pub enum Engine {
 
 impl Engine {
     /// Every engine.
-    pub const ALL: [Engine; 7] = [
+    pub const ALL: [Engine; 8] = [
         Engine::Interpreter,
         Engine::Native,
         Engine::Gcc,
         Engine::Clang,
         Engine::Cuda,
+        Engine::CudaDriver,
         Engine::OpenCl,
         Engine::Dace,
     ];
@@ -63,6 +66,7 @@ impl Engine {
             Engine::Gcc => "gcc",
             Engine::Clang => "clang",
             Engine::Cuda => "cuda",
+            Engine::CudaDriver => "cuda-driver",
             Engine::OpenCl => "opencl",
             Engine::Dace => "dace",
         }
@@ -122,6 +126,7 @@ impl Loaded {
             Engine::Gcc => native(program, &mut arguments, Some(Compiler::Gcc))?,
             Engine::Clang => native(program, &mut arguments, Some(Compiler::Clang))?,
             Engine::Cuda => on_device(program, &mut arguments, Device::Cuda)?,
+            Engine::CudaDriver => on_device(program, &mut arguments, Device::CudaDriver)?,
             Engine::OpenCl => on_device(program, &mut arguments, Device::OpenCl)?,
             Engine::Dace => return self.in_dace(program),
         }

@@ -23,6 +23,8 @@ use crate::trusted;
 pub enum Device {
     /// CUDA source on threads of this processor.
     Cuda,
+    /// C source that calls the driver of CUDA, with stand-ins for the driver and for NVRTC, on threads of this processor.
+    CudaDriver,
     /// OpenCL source on the device that `SDFG_DEVICE` names, or the first one.
     OpenCl,
 }
@@ -31,7 +33,7 @@ impl Device {
     /// The target of its plans.
     pub fn target(self) -> Target {
         match self {
-            Device::Cuda => Target::cuda(),
+            Device::Cuda | Device::CudaDriver => Target::cuda(),
             Device::OpenCl => Target::opencl(),
         }
     }
@@ -39,10 +41,11 @@ impl Device {
     /// Loads the code of a plan.
     ///
     /// # Errors
-    /// As [`trusted::through_cuda`] and [`trusted::through_opencl`].
+    /// As [`trusted::through_cuda`], [`trusted::through_cuda_driver`] and [`trusted::through_opencl`].
     pub fn load(self, plan: &Plan) -> Result<Library, String> {
         match self {
             Device::Cuda => trusted::through_cuda(plan),
+            Device::CudaDriver => trusted::through_cuda_driver(plan),
             Device::OpenCl => trusted::through_opencl(plan),
         }
     }

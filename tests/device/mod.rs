@@ -10,7 +10,7 @@ use sdfg::validate::{Validated, validate};
 use sdfg::value::Value;
 use sdfg_codegen::lower::{LowerError, LowerOptions, lower};
 use sdfg_codegen::plan::Plan;
-use sdfg_codegen::source::{SourceOptions, cuda_source, opencl_source};
+use sdfg_codegen::source::{SourceOptions, cuda_driver_source, cuda_source, opencl_source};
 use sdfg_programs::programs::polybench::{KERNELS, arguments};
 use sdfg_programs::random::{CheckedCode, Device, Verdict, check_faulty, check_on_device, check_schedules};
 use sdfg_programs::trusted;
@@ -76,6 +76,7 @@ fn kernels_of(plan: &Plan, device: Device) -> usize {
     let options = SourceOptions::default();
     let (source, word) = match device {
         Device::Cuda => (cuda_source(plan, &options), "static __global__ "),
+        Device::CudaDriver => (cuda_driver_source(plan, &options), " __global__ void "),
         Device::OpenCl => (opencl_source(plan, &options), "__kernel "),
     };
     source.unwrap_or_else(|error| panic!("{error}")).matches(word).count()

@@ -58,13 +58,14 @@ Commands:
   gpu FOLDER [--programs N]
                     Write PolyBench and random programs as CUDA source, with arguments and results, into a folder whose run.py
                     runs and compares them on a machine with a GPU (default 200 random programs)
-  random [--target llvm|c|cuda|opencl] [--programs N] [--seed S] [--faulty N] [--schedules N] [--loops N]
+  random [--target llvm|c|cuda|cuda-driver|opencl] [--programs N] [--seed S] [--faulty N] [--schedules N] [--loops N]
                     Compare native code with the interpreter on random programs (default 2000); --loops compares loops and
                     maps on lanes at every level and for vectors of several widths; --target c compares C source, and
-                    --target cuda CUDA source of maps as kernels, which run on threads of this processor; --target opencl
+                    --target cuda CUDA source of maps as kernels, which run on threads of this processor; --target cuda-driver
+                    the same kernels by the driver's interface, with stand-ins for driver and NVRTC; --target opencl
                     OpenCL source on the device that $SDFG_DEVICE names, or the first one; --faulty adds programs with a
-                    memlet that a symbol displaces, as checked code (cuda and opencl: these alone, as kernels);
-                    --schedules runs each program with N random schedules of its kernels (cuda and opencl)
+                    memlet that a symbol displaces, as checked code (devices: these alone, as kernels);
+                    --schedules runs each program with N random schedules of its kernels (devices)
   random --every-match [NAME] | --simplify | --optimize | --distribute | --chains LENGTH [--on random|programs|polybench]
          [--programs N] [--seed S] [--applications N] [--interpret]
                     Transform random programs, the example programs or PolyBench's kernels: at every match of each
@@ -77,11 +78,11 @@ Commands:
                     Distribute random programs by random strategies over ranks of MPI (default 4), and compare the results
                     with the interpreter; --on distributes the example programs or PolyBench's kernels (MINI or tiny); --corpus distributes
                     DaCe's graphs in $SDFG_CORPUS, and compares with their outputs
-  corpus [--dir D] [--target llvm|c|cuda|opencl|dace] [--table FILE] [NAME..]
+  corpus [--dir D] [--target llvm|c|cuda|cuda-driver|opencl|dace] [--table FILE] [NAME..]
                     Run DaCe's graphs in a folder in the interpreter and as native code and compare their outputs (default
                     folder $SDFG_CORPUS or ../shared/corpus); --table writes docs/dace-coverage.md;
-                    --target c runs their C source, compiled by gcc and by clang; --target cuda and --target opencl run
-                    their maps as kernels, on this processor or a device of OpenCL; --target dace writes them for DaCe 1.0.2, which
+                    --target c runs their C source, compiled by gcc and by clang; --target cuda, cuda-driver and opencl
+                    run their maps as kernels, on this processor or a device of OpenCL; --target dace writes them for DaCe 1.0.2, which
                     loads, compiles and runs them ($SDFG_DACE_PYTHON, otherwise installed below target/)
   corpus --simplify | --optimize | --chain FILE | --every-match [TRANSFORMATION] [--most N] [--dir D] [NAME..]
                     The same with graphs that are transformed before they run, at most 8 matches of each transformation

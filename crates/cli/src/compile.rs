@@ -13,11 +13,13 @@ use sdfg_codegen::lower::LowerOptions;
 use sdfg_codegen::mpi::Mpi;
 use sdfg_codegen::package::{check_package, write_package};
 use sdfg_codegen::plan::Plan;
-use sdfg_codegen::source::{SourceError, SourceOptions, c_source, cuda_source, opencl_source};
+use sdfg_codegen::source::{
+    SourceError, SourceOptions, c_source, cuda_driver_source, cuda_source, opencl_source,
+};
 
 use crate::failure::Failure;
 use crate::mpi_library::{MPI_LIBRARY, write_mpi_library};
-use crate::native::{Lowered, Machine, NativeOptions, uncompiled, unlinked};
+use crate::native::{Lowered, Machine, NativeOptions, uncompiled, unlinked, unprinted};
 use crate::output::{Destination, refuse_program, unwritten};
 use crate::profile::Level;
 use crate::source::Source;
@@ -32,6 +34,7 @@ use crate::terminal::Terminal;
                         sdfg compile laplace.sdft --emit c -o laplace.c\n  \
                         sdfg compile gpu.sdft --emit cuda -o gpu.cu\n  \
                         sdfg compile gpu.sdft --target opencl -o libgpu.so\n  \
+                        sdfg compile gpu.sdft --target cuda --cuda-arch sm_80,sm_90 -o libgpu.so\n  \
                         sdfg compile laplace.sdft --emit asm -O2 --cpu x86-64-v3\n  \
                         sdfg compile laplace.sdft --emit plan --checked")]
 pub(crate) struct Compile {
@@ -232,11 +235,16 @@ impl Compile {
             | Emit::Interface => true,
             Emit::C | Emit::LlvmIr | Emit::Asm | Emit::Obj | Emit::A | Emit::Package => false,
         };
-        if target == Machine::OpenClDevice && !is_of_device {
-            return Err(Failure::usage("--target opencl has no output of this kind")
-                .help("write a shared library with --emit so, or the source with --emit opencl"));
+        let (machine, source) = match target {
+            Machine::Host => return Ok(()),
+            Machine::OpenClDevice => ("opencl", "opencl"),
+            Machine::CudaDevice => ("cuda", "c"),
+        };
+        if is_of_device || (target == Machine::CudaDevice && self.emit == Emit::C) {
+            return Ok(());
         }
-        Ok(())
+        Err(Failure::usage(format_args!("--target {machine} has no output of this kind"))
+            .help(format_args!("write a shared library with --emit so, or the source with --emit {source}")))
     }
 
     /// Writes the library of communication beside the library of a distributed program, which looks for it there.
@@ -279,6 +287,9 @@ impl Compile {
         let destination = Destination::new(path);
         match self.emit {
             Emit::Plan => destination.write(plan.to_string().as_bytes()),
+            Emit::C if lowered.machine == Machine::CudaDevice => {
+                destination.write(source_of(lowered, cuda_driver_source)?.as_bytes())
+            }
             Emit::C => destination.write(source_of(lowered, c_source)?.as_bytes()),
             Emit::Cuda => destination.write(source_of(lowered, cuda_source)?.as_bytes()),
             Emit::Opencl => destination.write(source_of(lowered, opencl_source)?.as_bytes()),
@@ -303,9 +314,9 @@ impl Compile {
                 let object = self.native.compile(lowered)?;
                 destination.write(&relocatable(&object).map_err(|error| unlinked(&error))?)
             }
-            Emit::So if lowered.machine == Machine::OpenClDevice => {
+            Emit::So if lowered.machine != Machine::Host => {
                 self.native.consent(lowered)?;
-                lowered.opencl_library(file)
+                lowered.device_library(file)
             }
             Emit::So => {
                 self.native.consent(lowered)?;
@@ -332,5 +343,5 @@ fn source_of(
     lowered: &Lowered,
     print: fn(&Plan, &SourceOptions) -> Result<String, SourceError>,
 ) -> Result<String, Failure> {
-    print(&lowered.plan, &lowered.source_options()).map_err(Failure::program)
+    print(&lowered.plan, &lowered.source_options()).map_err(|error| unprinted(&error))
 }

@@ -19,7 +19,7 @@ use sdfg_codegen::lower::{LowerOptions, Target, lower};
 use sdfg_codegen::object::ObjectCode;
 use sdfg_codegen::plan::Plan;
 use sdfg_codegen::ranks::{RankLibrary, is_distributed, localise};
-use sdfg_codegen::source::{BuildError, CCompiler, SourceOptions};
+use sdfg_codegen::source::{Architecture, BuildError, CCompiler, SourceError, SourceOptions};
 
 use crate::blas::BlasOption;
 use crate::crash::Running;
@@ -75,10 +75,15 @@ pub(crate) struct NativeOptions {
     /// about such code, which may make it slower.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     may_overlap: Vec<String>,
-    /// The machine that runs the program. A device of OpenCL runs maps of schedule `gpu_grid` as kernels; the variable SDFG_DEVICE
+    /// The machine that runs the program. A device of CUDA or OpenCL runs maps of schedule `gpu_grid` as kernels; the variable SDFG_DEVICE
     /// selects it (see `sdfg devices`). The C compiler `cc` then compiles the rest.
     #[arg(long, value_enum, default_value = "host", value_name = "MACHINE")]
     target: TargetMachine,
+    /// Architectures of CUDA for which a library of --target cuda has its kernels: `sm_90` is code for devices of one major version,
+    /// `compute_90` for these and later ones, by way of the driver. NVRTC compiles them now. On other devices, it does so when the program
+    /// runs first.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    cuda_arch: Vec<Architecture>,
     /// Do not use the cache (see `sdfg cache`).
     #[arg(long)]
     no_cache: bool,
@@ -98,6 +103,8 @@ enum TargetMachine {
     Host,
     /// The processor with a device of OpenCL.
     Opencl,
+    /// The processor with a device of CUDA, by way of its driver. NVRTC compiles the kernels when the program runs first.
+    Cuda,
 }
 
 /// A number that is not zero.
@@ -145,6 +152,10 @@ pub(crate) struct Lowered {
     pub(crate) plan: Plan,
     pub(crate) options: CompileOptions,
     pub(crate) machine: Machine,
+    /// Architectures of CUDA for which a library has images of its kernels.
+    architectures: Vec<Architecture>,
+    /// Whether kernels are kept in the cache.
+    caches: bool,
     /// Whether the program has sources or libraries of its own. Calls of a BLAS that the user asked for are none.
     brings_code: bool,
     /// Whether the code calls C or C++ functions, also those of a BLAS.
@@ -163,6 +174,7 @@ impl NativeOptions {
         match self.target {
             TargetMachine::Host => Machine::Host,
             TargetMachine::Opencl => Machine::OpenClDevice,
+            TargetMachine::Cuda => Machine::CudaDevice,
         }
     }
 
@@ -182,6 +194,7 @@ impl NativeOptions {
         data: &DataOptions,
         terminal: Terminal,
     ) -> Result<(Exposed, Lowered), Failure> {
+        self.check_architectures(self.machine())?;
         let options = self.compile_options()?;
         if let Some(twice) = self.specialize.iter().find(|given| data.sets(&given.name)) {
             return Err(Failure::usage(format_args!("symbol `{}` is set twice", twice.name))
@@ -203,6 +216,7 @@ impl NativeOptions {
         lowering: &LowerOptions,
         terminal: Terminal,
     ) -> Result<Lowered, Failure> {
+        self.check_architectures(machine)?;
         let validated = self.specialized(source, source.validated(terminal)?, terminal)?;
         if !is_distributed(validated.sdfg()) {
             let lowered = self.lower_program(machine, &validated, lowering, self.compile_options()?)?;
@@ -264,7 +278,16 @@ impl NativeOptions {
         }
         let brings_code = calls_c(program.sdfg());
         let calls_out = calls_c(expanded.sdfg());
-        Ok(Lowered { plan, options, machine, brings_code, calls_out, library: None })
+        let (architectures, caches) = (self.cuda_arch.clone(), !self.no_cache);
+        Ok(Lowered { plan, options, machine, architectures, caches, brings_code, calls_out, library: None })
+    }
+
+    /// Refuses architectures of CUDA for another machine.
+    fn check_architectures(&self, machine: Machine) -> Result<(), Failure> {
+        if self.cuda_arch.is_empty() || machine == Machine::CudaDevice {
+            return Ok(());
+        }
+        Err(Failure::usage("--cuda-arch is for kernels of CUDA").help("add --target cuda, or leave it out"))
     }
 
     /// The arguments that may overlap.
@@ -396,30 +419,41 @@ impl Lowered {
         self.library.is_some()
     }
 
-    /// The C compiler of the host's part of a program with kernels of OpenCL, and options of its source.
-    fn opencl(&self) -> (CCompiler, SourceOptions) {
+    /// The C compiler of the host's part of a program with kernels, and options of its source.
+    fn host_part(&self) -> (CCompiler, SourceOptions) {
         let level = if self.optimises() { "-O3" } else { "-O0" };
-        let compiler = CCompiler::new("cc", &[level, "-march=native"]).with_opencl();
+        let mut arguments = vec![level, "-march=native"];
+        // Compiled programs look for a cache of kernels by themselves.
+        arguments.extend((!self.caches).then_some("-DSDFG_DEVICE_CACHE=\"\""));
+        let compiler = CCompiler::new("cc", &arguments);
+        let compiler = match self.machine {
+            Machine::Host | Machine::OpenClDevice => compiler.with_opencl(),
+            Machine::CudaDevice => compiler.with_cuda(),
+        };
         (compiler, self.source_options())
     }
 
     /// Options of the program's source.
     pub(crate) fn source_options(&self) -> SourceOptions {
-        SourceOptions { floats: self.options.floats, threads: self.options.threads }
+        SourceOptions {
+            floats: self.options.floats,
+            threads: self.options.threads,
+            architectures: self.architectures.clone(),
+        }
     }
 
-    /// Writes the shared library of a program with kernels of OpenCL.
-    pub(crate) fn opencl_library(&self, path: &Path) -> Result<(), Failure> {
-        let (compiler, options) = self.opencl();
+    /// Writes the shared library of a program with kernels of a device.
+    pub(crate) fn device_library(&self, path: &Path) -> Result<(), Failure> {
+        let (compiler, options) = self.host_part();
         compiler.shared_library(&self.plan, &options, path).map_err(|error| unbuilt(&error))
     }
 
-    /// Loads a program with kernels of OpenCL.
+    /// Loads a program with kernels of a device.
     ///
     /// # Safety
     /// Code of the program's own is run as it is.
-    pub(crate) unsafe fn opencl_code(&self) -> Result<Library, Failure> {
-        let (compiler, options) = self.opencl();
+    pub(crate) unsafe fn device_code(&self) -> Result<Library, Failure> {
+        let (compiler, options) = self.host_part();
         // SAFETY: the caller vouches for code of the program's own.
         unsafe { compiler.load(&self.plan, &options) }.map_err(|error| unbuilt(&error))
     }
@@ -455,10 +489,20 @@ pub(crate) fn uncompiled(error: &LlvmError) -> Failure {
     }
 }
 
+/// An error of printing source.
+pub(crate) fn unprinted(error: &SourceError) -> Failure {
+    match error {
+        SourceError::Image(_) => Failure::usage(error).at("--cuda-arch"),
+        SourceError::Interface(_) | SourceError::Unsupported { .. } | SourceError::Defect(_) => {
+            Failure::program(error)
+        }
+    }
+}
+
 /// An error of building a library from source.
 fn unbuilt(error: &BuildError) -> Failure {
     match error {
-        BuildError::Source(error) => Failure::program(error),
+        BuildError::Source(error) => unprinted(error),
         BuildError::Link(error) => unlinked(error),
         BuildError::Load(error) => Failure::usage(error),
     }

@@ -64,9 +64,9 @@ impl Run {
         self.native.consent(&lowered)?;
         without_callbacks(exposed.program.sdfg())?;
         let data = RunData::prepare(&exposed, &self.data, terminal)?;
-        let library = if lowered.machine == Machine::OpenClDevice {
+        let library = if lowered.machine != Machine::Host {
             // SAFETY: code of the program's own is there only if the user allows it, who vouches for it so.
-            unsafe { lowered.opencl_code() }?
+            unsafe { lowered.device_code() }?
         } else {
             let object = self.native.compile(&lowered)?;
             if object.requirements().openmp {

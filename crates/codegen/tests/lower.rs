@@ -167,7 +167,7 @@ fn what_native_code_does_not_support_is_refused_with_its_place() {
     assert_eq!(
         message,
         "p/container v: `v` in storage `gpu_global` is not supported in native code: a cpu has no memory `device` (T002); \
-         `sdfg run --target opencl` runs it on a device of OpenCL, `sdfg compile --emit cuda` prints CUDA source, and `sdfg interpret` runs it"
+         `sdfg run --target cuda` and `--target opencl` run it on a device, `sdfg compile --emit cuda` prints CUDA source, and `sdfg interpret` runs it"
     );
     let refused = try_plan(&program("matmul"));
     assert!(

@@ -51,9 +51,17 @@ pub const fn profile(sanitizer: Option<Sanitizer>) -> (&'static str, &'static [u
 /// nothing that a sanitizer would look at.
 pub const PROCESSOR: (&str, &[u8]) = ("processor", include_bytes!(env!("SDFG_RUNTIME_PROCESSOR")));
 
-/// The C source of a device by way of OpenCL, for generated source that launches kernels: `src/opencl/device.c`. It includes headers of
-/// the C library and of POSIX only, and all its functions are static.
-pub const OPENCL_SOURCE: &str = include_str!("opencl/device.c");
+/// The C sources of a device by way of OpenCL, for generated source that launches kernels, in an order in which they can stand in one
+/// file. They include headers of the C library and of POSIX, and each other with quotes, and all their functions are static.
+pub const OPENCL_SOURCES: [&str; 2] = [include_str!("device/common.h"), include_str!("opencl/device.c")];
+
+/// As [`OPENCL_SOURCES`], a device by way of the driver of CUDA.
+pub const CUDA_SOURCES: [&str; 4] = [
+    include_str!("device/common.h"),
+    include_str!("cuda/nvrtc.h"),
+    include_str!("cuda/cache.h"),
+    include_str!("cuda/device.c"),
+];
 
 /// The declarations of streams and tasks as C11 or C++17, for generated source that calls them: `src/c/runtime.h`.
 pub const C_HEADER: &str = include_str!("c/runtime.h");
@@ -81,5 +89,6 @@ pub const MPI_SOURCES: [(&str, &str); 5] = [
 /// first lines.
 pub const RANKED_SOURCE: &str = include_str!("mpi/ranked.h");
 
+pub mod nvrtc;
 #[cfg(test)]
 mod tests;

@@ -3,6 +3,7 @@
 
 mod cache;
 mod crash;
+mod cuda;
 mod data;
 mod debug;
 mod destinations;

@@ -688,7 +688,9 @@ fn devices_that_are_not_there() {
     answer.fails(1, &["OpenCL"]);
     bench.run_with(&["devices"], "", &[("OCL_ICD_VENDORS", none)]).fails(2, &["OpenCL"]);
     // Without the option, the refusal names it.
-    bench.run(&["run", "gpu.sdft", "--set", "N=3"]).fails(1, &["`sdfg run --target opencl` runs it"]);
+    bench
+        .run(&["run", "gpu.sdft", "--set", "N=3"])
+        .fails(1, &["`sdfg run --target cuda` and `--target opencl` run it"]);
     let kinds = ["compile", "gpu.sdft", "--target", "opencl", "--emit", "asm"];
     bench.run(&kinds).fails(2, &["--target opencl has no output of this kind", "--emit so"]);
     // A device without work is no error, but nobody asks for it on purpose.

@@ -21,8 +21,11 @@ use sha2::{Digest as _, Sha256};
 use crate::link::EXTERNAL_EXTENSION;
 
 /// Suffix of object names. Nothing else in the folder is touched, except compiled C++ sources of external
-/// tasklets.
+/// tasklets and kernels.
 const EXTENSION: &str = "sdfg-object";
+
+/// Suffix of images of CUDA kernels, which compiled programs keep (`crates/runtime/src/cuda/cache.h`).
+const KERNELS_EXTENSION: &str = "sdfg-kernels";
 
 /// Prefix and suffix of files that are being written, which identify the remains of a killed writer.
 const UNFINISHED: (&str, &str) = (".sdfg-", ".unfinished");
@@ -122,8 +125,9 @@ impl Cache {
         for entry in folder {
             let path = entry?.path();
             let is_unfinished = is_unfinished(&path);
-            let is_object =
-                path.extension().is_some_and(|found| found == EXTENSION || found == EXTERNAL_EXTENSION);
+            let is_object = path.extension().is_some_and(|found| {
+                found == EXTENSION || found == EXTERNAL_EXTENSION || found == KERNELS_EXTENSION
+            });
             if !is_object && !is_unfinished {
                 continue;
             }

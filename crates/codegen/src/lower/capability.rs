@@ -49,7 +49,7 @@ impl Capability {
     pub const fn help(&self) -> &'static str {
         match self {
             Capability::Level(LevelKind::Grid) | Capability::Space(Space::DeviceGlobal) => {
-                "`sdfg run --target opencl` runs it on a device of OpenCL, `sdfg compile --emit cuda` prints CUDA source, and `sdfg interpret` runs it"
+                "`sdfg run --target cuda` and `--target opencl` run it on a device, `sdfg compile --emit cuda` prints CUDA source, and `sdfg interpret` runs it"
             }
             Capability::Level(LevelKind::Rank) => {
                 "`sdfg run --ranks N` runs it on the ranks of MPI, and `sdfg interpret --ranks N` on virtual ones"

@@ -111,7 +111,7 @@ impl Target {
 
     /// A multicore CPU with one CUDA device, for which source is printed. Vectors are left to the compiler of the source.
     pub fn cuda() -> Self {
-        let mut target = Target { name: "CUDA device", ..Target::cpu() };
+        let mut target = Target { name: "CUDA device", measures_kernels: true, ..Target::cpu() };
         target.levels.extend([LevelKind::Grid, LevelKind::Block]);
         target.spaces.extend([Space::DeviceGlobal, Space::BlockShared, Space::Register]);
         target
@@ -120,7 +120,7 @@ impl Target {
     /// A multicore CPU with one OpenCL device, for which source is printed. Blocks have what most devices have.
     pub fn opencl() -> Self {
         let block = BlockLimits { threads: 256, usual_threads: 128, together: 32, memory: 32 << 10 };
-        Target { name: "OpenCL device", block, measures_kernels: true, ..Target::cuda() }
+        Target { name: "OpenCL device", block, ..Target::cuda() }
     }
 
     /// Largest accumulator in bytes of which every thread gets its own copy; larger targets are combined atomically. It stays within

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{SourceError, SourceOptions, c_flags, c_source, opencl_source};
+use super::{SourceError, SourceOptions, c_flags, c_source, cuda_driver_source, opencl_source};
 use crate::link::{Externals, Form, Library, LinkError, Output, run_program};
 use crate::load::{Library as LoadedLibrary, LoadError};
 use crate::object::Requirements;
@@ -14,7 +14,14 @@ use crate::plan::Plan;
 pub struct CCompiler {
     program: PathBuf,
     arguments: Vec<String>,
-    has_device: bool,
+    device: Option<DeviceApi>,
+}
+
+/// The interface by which compiled programs use a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum DeviceApi {
+    OpenCl,
+    Cuda,
 }
 
 /// Why C source did not become a library.
@@ -35,12 +42,18 @@ impl CCompiler {
     /// The compiler with this command, with arguments besides those that the source needs: a level, a processor, warnings.
     pub fn new(program: impl Into<PathBuf>, arguments: &[&str]) -> Self {
         let arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
-        CCompiler { program: program.into(), arguments, has_device: false }
+        CCompiler { program: program.into(), arguments, device: None }
     }
 
     /// For plans for [`Target::opencl`](crate::lower::Target::opencl), whose kernels run on a device of OpenCL.
     pub fn with_opencl(mut self) -> Self {
-        self.has_device = true;
+        self.device = Some(DeviceApi::OpenCl);
+        self
+    }
+
+    /// For plans for [`Target::cuda`](crate::lower::Target::cuda), whose kernels run on a device of CUDA by way of its driver.
+    pub fn with_cuda(mut self) -> Self {
+        self.device = Some(DeviceApi::Cuda);
         self
     }
 
@@ -59,7 +72,11 @@ impl CCompiler {
         options: &SourceOptions,
         path: &Path,
     ) -> Result<(), BuildError> {
-        let text = if self.has_device { opencl_source(plan, options) } else { c_source(plan, options) }?;
+        let text = match self.device {
+            None => c_source(plan, options),
+            Some(DeviceApi::OpenCl) => opencl_source(plan, options),
+            Some(DeviceApi::Cuda) => cuda_driver_source(plan, options),
+        }?;
         let unwritten = |source| LinkError::Write { path: std::env::temp_dir(), source };
         let folder = tempfile::Builder::new().prefix("sdfg-").tempdir().map_err(unwritten)?;
         let source = folder.path().join(format!("{}.c", plan.name));
@@ -77,7 +94,7 @@ impl CCompiler {
         }
         command.args(externals.needs_cpp.then_some("-lstdc++")).arg("-lm");
         // Where the C library does not have `dlopen` itself.
-        command.args(self.has_device.then_some("-ldl"));
+        command.args(self.device.map(|_| "-ldl"));
         let output = Output::new(path)?;
         command.arg("-o").arg(output.temporary());
         run_program(&self.program, command)?;

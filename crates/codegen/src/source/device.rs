@@ -19,7 +19,7 @@ impl Function<'_, '_> {
         (blocks, threads): (&[String], &[String]),
         (values, addresses): (&[String], &[String]),
     ) -> Print<()> {
-        if self.program.dialect != Dialect::OpenCl {
+        if !self.program.dialect.has_device_runtime() {
             let extents = [blocks, threads].map(|extents| format!("dim3({})", extents.join(", ")));
             let parts = [name.to_owned()].into_iter().chain(extents);
             let parts: Vec<String> =
@@ -58,7 +58,7 @@ impl Function<'_, '_> {
     pub(super) fn allocate_on_device(&mut self, ty: &str, pointer: &str, size: &Expr) -> Print<()> {
         let bytes = self.byte_size(size, ty)?;
         let allocate = match self.program.dialect {
-            Dialect::OpenCl => "sdfg_device_allocate(handle->device, ".to_owned(),
+            Dialect::OpenCl | Dialect::CudaDriver => "sdfg_device_allocate(handle->device, ".to_owned(),
             Dialect::C | Dialect::Cuda => {
                 format!("{}(", self.program.helper("sdfg_device_allocate", || ALLOCATE.to_owned()))
             }
@@ -68,7 +68,7 @@ impl Function<'_, '_> {
 
     /// Frees memory of the device.
     pub(super) fn free_on_device(&mut self, pointer: &str) -> Print<()> {
-        if self.program.dialect == Dialect::OpenCl {
+        if self.program.dialect.has_device_runtime() {
             self.line(format!("sdfg_device_free(handle->device, {pointer});"));
             return Ok(());
         }
@@ -78,7 +78,7 @@ impl Function<'_, '_> {
     /// Frees memory of the device at the end of the function, whether it fails or not, unless the pointer is NULL.
     pub(super) fn free_on_device_at_end(&mut self, pointer: &str) {
         self.at_end(match self.program.dialect {
-            Dialect::OpenCl => format!("sdfg_device_free(handle->device, {pointer});"),
+            Dialect::OpenCl | Dialect::CudaDriver => format!("sdfg_device_free(handle->device, {pointer});"),
             Dialect::C | Dialect::Cuda => {
                 format!("if ({pointer} != NULL) {{ (void)cudaFreeAsync({pointer}, 0); }}")
             }
@@ -109,7 +109,7 @@ impl Program<'_> {
     /// The beginning of a copy of rows: the name of its function, and the device where it needs one.
     pub(super) fn copy_call(&self) -> String {
         match self.dialect {
-            Dialect::OpenCl => "sdfg_device_copy(handle->device, ".to_owned(),
+            Dialect::OpenCl | Dialect::CudaDriver => "sdfg_device_copy(handle->device, ".to_owned(),
             Dialect::C | Dialect::Cuda => {
                 format!("{}(", self.helper("sdfg_device_copy", || COPY.to_owned()))
             }
@@ -125,17 +125,17 @@ impl Program<'_> {
             Dialect::Cuda => format!(
                 "static int32_t sdfg_device_status({name}_t *handle, cudaError_t error) {{\n    return error == cudaSuccess ? 0 : {fail}(handle, error == cudaErrorMemoryAllocation ? {memory} : {device}, cudaGetErrorString(error));\n}}\n"
             ),
-            Dialect::OpenCl => format!(
+            Dialect::OpenCl | Dialect::CudaDriver => format!(
                 "static int32_t sdfg_device_status({name}_t *handle, int32_t status) {{\n    return status == 0 ? 0 : {fail}(handle, status, handle->device != NULL ? handle->device->text : \"no memory\");\n}}\n"
             ),
         };
         Ok(self.helper("sdfg_device_status", || text))
     }
 
-    /// Whether a run uses an OpenCL device.
+    /// Whether a run uses a device by its runtime.
     fn uses_device(&self) -> bool {
         let mut spaces = self.plan.buffers.iter().map(|buffer| buffer.space);
-        self.dialect == Dialect::OpenCl
+        self.dialect.has_device_runtime()
             && (self.has_kernels() || spaces.any(|space| space == Space::DeviceGlobal))
     }
 
@@ -144,15 +144,19 @@ impl Program<'_> {
         if !self.uses_device() {
             return Ok(());
         }
-        f.on_success_of(
-            "sdfg_device_open(&handle->device, sdfg_kernels, (uint32_t)(sizeof sdfg_kernels / sizeof sdfg_kernels[0]), sdfg_kernel_options)",
-        )
+        let images = match self.dialect {
+            Dialect::CudaDriver => ", sdfg_kernel_images, sdfg_kernel_images_count",
+            Dialect::C | Dialect::Cuda | Dialect::OpenCl => "",
+        };
+        f.on_success_of(&format!(
+            "sdfg_device_open(&handle->device, sdfg_kernels, (uint32_t)(sizeof sdfg_kernels / sizeof sdfg_kernels[0]), sdfg_kernel_options{images})"
+        ))
     }
 
-    /// Arguments in memory of an OpenCL device, which are copied if the caller has them in memory of the host.
+    /// Arguments in memory of a device, which are copied if the caller has them in memory of the host.
     fn lent(&self) -> impl Iterator<Item = &Argument> {
         let is_lent = |argument: &&Argument| !argument.by_value && self.is_on_device(argument.buffer);
-        let all = if self.dialect == Dialect::OpenCl { self.plan.arguments.as_slice() } else { &[] };
+        let all = if self.dialect.has_device_runtime() { self.plan.arguments.as_slice() } else { &[] };
         all.iter().filter(is_lent)
     }
 
@@ -198,10 +202,10 @@ impl Program<'_> {
         })
     }
 
-    /// Frees persistent memory of the device with the handle. Closing an OpenCL device does it.
+    /// Frees persistent memory of the device with the handle. Closing a device runtime does it.
     pub(super) fn destroy_on_device(&self, name: &str) -> String {
         match self.dialect {
-            Dialect::OpenCl => String::new(),
+            Dialect::OpenCl | Dialect::CudaDriver => String::new(),
             Dialect::C | Dialect::Cuda => format!("    (void)cudaFree(handle->{name});\n"),
         }
     }

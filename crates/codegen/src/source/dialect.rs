@@ -9,19 +9,26 @@ pub(super) enum Dialect {
     Cuda,
     /// C, with kernels in OpenCL C 1.2 as text.
     OpenCl,
+    /// C, with kernels in CUDA's C++ as text.
+    CudaDriver,
 }
 
 impl Dialect {
     /// Whether programs have kernels.
     pub(super) const fn has_kernels(self) -> bool {
-        matches!(self, Dialect::Cuda | Dialect::OpenCl)
+        matches!(self, Dialect::Cuda | Dialect::OpenCl | Dialect::CudaDriver)
+    }
+
+    /// Whether kernels are a text of their own, which a device runtime of the file compiles and launches.
+    pub(super) const fn has_device_runtime(self) -> bool {
+        matches!(self, Dialect::OpenCl | Dialect::CudaDriver)
     }
 
     /// The position of a thread in its block.
     pub(super) fn thread(self, axis: usize) -> String {
         match self {
             Dialect::OpenCl => format!("(uint)get_local_id({axis})"),
-            Dialect::C | Dialect::Cuda => format!("threadIdx.{}", letter(axis)),
+            Dialect::C | Dialect::Cuda | Dialect::CudaDriver => format!("threadIdx.{}", letter(axis)),
         }
     }
 
@@ -29,7 +36,7 @@ impl Dialect {
     pub(super) fn block(self, axis: usize) -> String {
         match self {
             Dialect::OpenCl => format!("(int64_t)get_group_id({axis})"),
-            Dialect::C | Dialect::Cuda => format!("(int64_t)blockIdx.{}", letter(axis)),
+            Dialect::C | Dialect::Cuda | Dialect::CudaDriver => format!("(int64_t)blockIdx.{}", letter(axis)),
         }
     }
 
@@ -37,7 +44,7 @@ impl Dialect {
     pub(super) fn threads(self, axis: usize) -> String {
         match self {
             Dialect::OpenCl => format!("(int64_t)get_local_size({axis})"),
-            Dialect::C | Dialect::Cuda => format!("blockDim.{}", letter(axis)),
+            Dialect::C | Dialect::Cuda | Dialect::CudaDriver => format!("blockDim.{}", letter(axis)),
         }
     }
 
@@ -45,7 +52,7 @@ impl Dialect {
     pub(super) fn blocks(self, axis: usize) -> String {
         match self {
             Dialect::OpenCl => format!("(int64_t)get_num_groups({axis})"),
-            Dialect::C | Dialect::Cuda => format!("(int64_t)gridDim.{}", letter(axis)),
+            Dialect::C | Dialect::Cuda | Dialect::CudaDriver => format!("(int64_t)gridDim.{}", letter(axis)),
         }
     }
 
@@ -53,7 +60,7 @@ impl Dialect {
     pub(super) const fn barrier(self) -> &'static str {
         match self {
             Dialect::OpenCl => "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);",
-            Dialect::C | Dialect::Cuda => "__syncthreads();",
+            Dialect::C | Dialect::Cuda | Dialect::CudaDriver => "__syncthreads();",
         }
     }
 
@@ -61,7 +68,7 @@ impl Dialect {
     pub(super) const fn shared(self) -> &'static str {
         match self {
             Dialect::OpenCl => "__local",
-            Dialect::C | Dialect::Cuda => "SDFG_ALIGNED(64) __shared__",
+            Dialect::C | Dialect::Cuda | Dialect::CudaDriver => "SDFG_ALIGNED(64) __shared__",
         }
     }
 
@@ -69,7 +76,7 @@ impl Dialect {
     pub(super) const fn global(self) -> &'static str {
         match self {
             Dialect::OpenCl => "__global ",
-            Dialect::C | Dialect::Cuda => "",
+            Dialect::C | Dialect::Cuda | Dialect::CudaDriver => "",
         }
     }
 
@@ -80,11 +87,15 @@ impl Dialect {
             (Dialect::OpenCl, Some(threads)) => {
                 format!("__attribute__((reqd_work_group_size({threads}, 1, 1))) ")
             }
-            (Dialect::C | Dialect::Cuda, Some(threads)) => format!("__launch_bounds__({threads}) "),
+            (Dialect::C | Dialect::Cuda | Dialect::CudaDriver, Some(threads)) => {
+                format!("__launch_bounds__({threads}) ")
+            }
         };
         match self {
             Dialect::OpenCl => format!("__kernel {threads}void {name}"),
             Dialect::C | Dialect::Cuda => format!("static __global__ void {threads}{name}"),
+            // The host finds it by its name.
+            Dialect::CudaDriver => format!("extern \"C\" __global__ void {threads}{name}"),
         }
     }
 
@@ -92,7 +103,7 @@ impl Dialect {
     pub(super) const fn reserved(self) -> &'static [&'static str] {
         match self {
             Dialect::OpenCl => OF_OPENCL,
-            Dialect::C | Dialect::Cuda => &[],
+            Dialect::C | Dialect::Cuda | Dialect::CudaDriver => &[],
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use sdfg::dtype::ScalarType;
 
-use super::dialect::Dialect;
 use super::error::Print;
 use super::function::{Base, Function, Returns};
 use super::program::Program;
@@ -13,7 +12,7 @@ use crate::plan::{Allocation, Argument, BufferId, Captured, PassedAs};
 impl Program<'_> {
     /// Writes every function of the program.
     pub(super) fn entries(&self, interface: &Interface, threads: u32) -> Print<()> {
-        let measures = self.dialect == Dialect::OpenCl;
+        let measures = self.dialect.has_device_runtime();
         if self.plan.profile.as_ref().is_some_and(|profile| !measures || !profile.timers.is_empty()) {
             return Err(unsupported("timers (leave `--instrument` out)"));
         }
@@ -51,7 +50,7 @@ impl Program<'_> {
             let name = self.names.buffer(id);
             text.push_str(&format!("    void *{name};\n    int64_t sdfg_{name}_bytes;\n"));
         }
-        if self.dialect == Dialect::OpenCl {
+        if self.dialect.has_device_runtime() {
             text.push_str("    sdfg_device *device;\n");
         }
         text.push_str(&self.fields_of_checks());
@@ -223,7 +222,7 @@ impl Program<'_> {
             });
         }
         text.push_str(self.close_fault_memory());
-        if self.dialect == Dialect::OpenCl {
+        if self.dialect.has_device_runtime() {
             text.push_str("    sdfg_device_close(handle->device);\n");
         }
         text.push_str("    free(handle);\n}\n");

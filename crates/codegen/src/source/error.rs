@@ -16,6 +16,9 @@ pub enum SourceError {
         /// The construct that it lacks.
         what: String,
     },
+    /// NVRTC makes no image of the kernels for an architecture.
+    #[error("{0}")]
+    Image(String),
     /// The plan breaks a rule of plans: a defect of lowering.
     #[error("defect: {0} (please report this)")]
     Defect(String),

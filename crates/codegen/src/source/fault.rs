@@ -170,11 +170,11 @@ impl Program<'_> {
         f.fill_on_device("handle->sdfg_faults", (&bytes.to_string(), "1", &bytes.to_string()), 0)
     }
 
-    /// Frees the memory for faults with the handle. Closing an OpenCL device does it.
+    /// Frees the memory for faults with the handle. Closing a device runtime does it.
     pub(super) fn close_fault_memory(&self) -> &'static str {
         match self.dialect {
             Dialect::Cuda if self.has_faults.get() => "    (void)cudaFree(handle->sdfg_faults);\n",
-            Dialect::C | Dialect::Cuda | Dialect::OpenCl => "",
+            Dialect::C | Dialect::Cuda | Dialect::OpenCl | Dialect::CudaDriver => "",
         }
     }
 
@@ -190,7 +190,7 @@ impl Program<'_> {
                 "atomic_xchg((volatile __global uint *)faults, 0u)",
                 "mem_fence(CLK_GLOBAL_MEM_FENCE)",
             ),
-            Dialect::C | Dialect::Cuda => (
+            Dialect::C | Dialect::Cuda | Dialect::CudaDriver => (
                 "static __device__ void",
                 "",
                 "atomicCAS((unsigned *)(void *)faults, 0u, 1u)",

@@ -1,4 +1,5 @@
-//! C source, printed from plans: C11 with OpenMP; and CUDA and OpenCL source, which are the same with kernels.
+//! C source, printed from plans: C11 with OpenMP; and CUDA and OpenCL source, which are the same with kernels. Kernels of OpenCL, and of CUDA by
+//! way of its driver, are a text of the file, which a device runtime behind one C interface compiles and launches.
 //!
 //! `program` is the file that is being written, `function` one function of it; the other files write one family of the plan language each.
 //! Where an operator of C means what the plan says, it is written; elsewhere the file has a small helper, defined before its first use.
@@ -26,6 +27,7 @@ mod kernel;
 mod loops;
 mod memory;
 mod names;
+mod nvrtc;
 mod opencl;
 mod program;
 mod push;
@@ -50,6 +52,7 @@ use dialect::Dialect;
 pub use error::SourceError;
 pub(crate) use integers::{IntegerFunction, integer_functions};
 use program::{Parts, Program};
+pub use sdfg_runtime::nvrtc::{Architecture, Image, ImageError, compile as compile_kernels};
 
 /// Choices of one source file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,6 +61,8 @@ pub struct SourceOptions {
     pub floats: Option<FloatMode>,
     /// Threads of parallel regions when the caller's configuration names no number.
     pub threads: Option<NonZeroU32>,
+    /// Architectures for which [`cuda_driver_source`] contains images of the kernels, which NVRTC makes.
+    pub architectures: Vec<Architecture>,
 }
 
 /// One self-contained file of C11, which is C++17, too, with OpenMP pragmas. It defines the functions that the header declares
@@ -88,6 +93,29 @@ pub fn opencl_source(plan: &Plan, options: &SourceOptions) -> Result<String, Sou
     file(plan, options, Dialect::OpenCl)
 }
 
+/// One self-contained file of C11 with OpenMP pragmas, as [`c_source`], and a text with a kernel in CUDA C++ for each loop of level grid.
+/// It finds the driver of CUDA when the program runs first, and needs no headers of it; NVRTC compiles the kernels then, unless the file has an
+/// image of them for the device ([`SourceOptions::architectures`]). The plan is one for [`Target::cuda`](crate::lower::Target::cuda).
+///
+/// # Errors
+/// As [`c_source`], and [`SourceError::Image`] if NVRTC makes no image.
+pub fn cuda_driver_source(plan: &Plan, options: &SourceOptions) -> Result<String, SourceError> {
+    file(plan, options, Dialect::CudaDriver)
+}
+
+/// The kernels of [`cuda_driver_source`], and the options of NVRTC that they need besides the architecture.
+///
+/// # Errors
+/// As [`c_source`].
+pub fn cuda_kernels(plan: &Plan, options: &SourceOptions) -> Result<(String, &'static str), SourceError> {
+    let interface = plan.interface()?;
+    let floats = options.floats.unwrap_or(plan.float_mode);
+    let program = Program::new(plan, floats, Dialect::CudaDriver);
+    program.entries(&interface, options.threads.map_or(0, NonZeroU32::get))?;
+    let constants = program.constants()?;
+    Ok((nvrtc::kernels(&program.finish(), &constants).concat(), nvrtc::options(floats)))
+}
+
 fn file(plan: &Plan, options: &SourceOptions, dialect: Dialect) -> Result<String, SourceError> {
     let interface = plan.interface()?;
     let floats = options.floats.unwrap_or(plan.float_mode);
@@ -104,13 +132,14 @@ fn file(plan: &Plan, options: &SourceOptions, dialect: Dialect) -> Result<String
             String::new()
         }
         Dialect::OpenCl => opencl::device(floats, &parts, &constants),
+        Dialect::CudaDriver => nvrtc::device(floats, &parts, &constants, &options.architectures)?,
     };
     let Parts { headers, helpers, functions, kernels: _ } = parts;
     let constants = needed(constants, functions.iter());
     let helpers = needed(helpers, constants.iter().chain(&functions).chain([&handle]));
     let mut text = match dialect {
         Dialect::Cuda => cuda::head(&plan.name, floats),
-        Dialect::C | Dialect::OpenCl => head(&plan.name, floats, has_threads),
+        Dialect::C | Dialect::OpenCl | Dialect::CudaDriver => head(&plan.name, floats, has_threads),
     };
     for header in headers {
         text.push_str(&format!("#include <{header}>\n"));
@@ -119,7 +148,7 @@ fn file(plan: &Plan, options: &SourceOptions, dialect: Dialect) -> Result<String
         text.push_str("#include <omp.h>\n");
     }
     text.push_str(if dialect == Dialect::Cuda { cuda::MACROS } else { MACROS });
-    if dialect == Dialect::OpenCl && plan.profile.is_some() {
+    if dialect.has_device_runtime() && plan.profile.is_some() {
         text.push_str("#define SDFG_DEVICE_PROFILE\n");
     }
     text.push_str(&device);

@@ -17,7 +17,7 @@ const fn options(floats: FloatMode) -> &'static str {
 
 /// The device in the file: its functions, and the text of the kernels.
 pub(super) fn device(floats: FloatMode, parts: &Parts, constants: &[(String, String)]) -> String {
-    let mut text = part("A device by way of OpenCL.", &[sdfg_runtime::OPENCL_SOURCE]);
+    let mut text = part("A device by way of OpenCL.", &sdfg_runtime::OPENCL_SOURCES);
     let constants: Vec<(String, String)> = constants
         .iter()
         .map(|(name, text)| (name.clone(), text.replacen("static const ", "__constant ", 1)))
@@ -41,7 +41,7 @@ pub(super) fn device(floats: FloatMode, parts: &Parts, constants: &[(String, Str
 }
 
 /// A text as a literal, a line each.
-fn literal(text: &str) -> String {
+pub(super) fn literal(text: &str) -> String {
     let lines: Vec<String> = text.lines().map(|line| quoted(&format!("{line}\n"))).collect();
     lines.join("\n    ")
 }

@@ -98,9 +98,10 @@ impl<'p> Program<'p> {
 
     /// Adds the function of a kernel.
     pub(super) fn define_kernel(&self, text: String) {
-        match self.dialect {
-            Dialect::OpenCl => self.kernels.borrow_mut().push(text),
-            Dialect::C | Dialect::Cuda => self.define(text),
+        if self.dialect.has_device_runtime() {
+            self.kernels.borrow_mut().push(text);
+        } else {
+            self.define(text);
         }
     }
 

@@ -6,23 +6,15 @@
  * Memory of a device has an address in the host's address space, at which nothing is accessible: addresses of parts are
  * computed there, and code of the host that touches them ends with a signal. Commands run in order, in one queue. */
 
-#include <dlfcn.h>
-#include <errno.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "../device/common.h"
+
 #include <sys/mman.h>
 
 /* Of <sys/file.h> of Linux, which declares more names that programs may have. */
 extern int flock(int file, int operation);
 enum { SDFG_LOCK_EX = 2 };
 
-/* Programs use some of the functions. */
-#define SDFG_DEVICE_FUNCTION __attribute__((unused)) static
-
-typedef struct sdfg_cl_object *sdfg_cl;
+typedef sdfg_object sdfg_cl;
 
 /* Constants of OpenCL (CL/cl.h of Khronos). */
 enum {
@@ -41,9 +33,6 @@ enum {
     SDFG_CL_QUEUE_PROFILING_ENABLE = 2,
     SDFG_CL_MEM_READ_WRITE = 1
 };
-
-/* Statuses of a run: as those of the program. */
-enum { SDFG_DEVICE_MEMORY = 2, SDFG_DEVICE_FAILED = 7 };
 
 /* Functions of OpenCL: result, name, parameters. */
 #define SDFG_CL_FUNCTIONS(F) \
@@ -89,17 +78,6 @@ typedef struct sdfg_kernel {
     struct sdfg_kernel *next;
 } sdfg_kernel;
 
-/* A kernel or copy of a program that is profiled. */
-typedef struct sdfg_command {
-    const char *kind, *name;
-    /* Its event, until its times are known. */
-    sdfg_cl event;
-    uint64_t begin, end;
-    /* Bytes that it moves and its operations; negative if they are not known. */
-    int64_t bytes, operations;
-    struct sdfg_command *next;
-} sdfg_command;
-
 typedef struct sdfg_device {
     void *driver;
     sdfg_cl device, context, queue, program;
@@ -132,92 +110,30 @@ SDFG_DEVICE_FUNCTION sdfg_cl *sdfg_device_event(sdfg_device *device, const char 
     if (command == NULL) {
         return NULL;
     }
-    *command = (sdfg_command){ kind, name, NULL, 0, 0, bytes, operations, device->commands };
+    *command = (sdfg_command){ kind, name, { NULL, NULL }, 0, 0, bytes, operations, device->commands };
     device->commands = command;
-    return &command->event;
+    return &command->events[0];
 }
 
 /* Notes the times of all commands, which are complete. */
 SDFG_DEVICE_FUNCTION void sdfg_device_note(sdfg_device *device) {
     for (sdfg_command *command = device->commands; command != NULL; command = command->next) {
-        if (command->event != NULL) {
-            (void)device->clGetEventProfilingInfo(command->event, SDFG_CL_PROFILING_COMMAND_START, sizeof command->begin, &command->begin, NULL);
-            (void)device->clGetEventProfilingInfo(command->event, SDFG_CL_PROFILING_COMMAND_END, sizeof command->end, &command->end, NULL);
-            (void)device->clReleaseEvent(command->event);
-            command->event = NULL;
+        if (command->events[0] != NULL) {
+            (void)device->clGetEventProfilingInfo(command->events[0], SDFG_CL_PROFILING_COMMAND_START, sizeof command->begin, &command->begin, NULL);
+            (void)device->clGetEventProfilingInfo(command->events[0], SDFG_CL_PROFILING_COMMAND_END, sizeof command->end, &command->end, NULL);
+            (void)device->clReleaseEvent(command->events[0]);
+            command->events[0] = NULL;
         }
-    }
-}
-
-/* A rate in 10^9 for each second, which is a number for each nanosecond. */
-SDFG_DEVICE_FUNCTION void sdfg_device_rate(FILE *to, double amount, double nanoseconds, const char *unit) {
-    if (amount < 0 || nanoseconds <= 0) {
-        fprintf(to, " %12s       ", "-");
-    } else {
-        fprintf(to, " %12.3f %-6s", amount / nanoseconds, unit);
     }
 }
 
 /* What was measured: a table of kernels and copies, or a trace for Chrome's viewer (format 1). The device owns the text. */
 SDFG_DEVICE_FUNCTION const char *sdfg_device_profile(sdfg_device *device, int32_t format) {
-    size_t size = 0;
     free(device->profile);
     device->profile = NULL;
-    FILE *const to = open_memstream(&device->profile, &size);
-    if (to == NULL || device->queue == NULL || device->clFinish(device->queue) != SDFG_CL_SUCCESS) {
-        if (to != NULL) {
-            (void)fclose(to);
-        }
-        return NULL;
-    }
-    sdfg_device_note(device);
-    /* The first command first. */
-    sdfg_command *first = NULL;
-    while (device->commands != NULL) {
-        sdfg_command *const next = device->commands->next;
-        device->commands->next = first;
-        first = device->commands;
-        device->commands = next;
-    }
-    if (format == 1) {
-        const uint64_t origin = first != NULL ? first->begin : 0;
-        fprintf(to, "{\"displayTimeUnit\": \"ns\",\n\"traceEvents\": [");
-        for (const sdfg_command *command = first; command != NULL; command = command->next) {
-            fprintf(to, "%s\n{\"name\": \"%s\", \"cat\": \"%s\", \"ph\": \"X\", \"ts\": %.3f, \"dur\": %.3f, \"pid\": 1, \"tid\": 0}", command == first ? "" : ",", command->name, command->kind, (double)(command->begin - origin) / 1e3, (double)(command->end - command->begin) / 1e3);
-        }
-        fprintf(to, "\n]}\n");
-    } else {
-        fprintf(to, "%-8s %9s %15s %15s %19s %19s  name\n", "kind", "count", "total", "mean", "bandwidth", "operations");
-        for (const sdfg_command *command = first; command != NULL; command = command->next) {
-            bool is_first = true;
-            for (const sdfg_command *before = first; before != command && is_first; before = before->next) {
-                is_first = before->kind != command->kind || strcmp(before->name, command->name) != 0;
-            }
-            if (!is_first) {
-                continue;
-            }
-            int64_t count = 0;
-            double time = 0, bytes = 0, operations = 0;
-            for (const sdfg_command *same = command; same != NULL; same = same->next) {
-                if (same->kind == command->kind && strcmp(same->name, command->name) == 0) {
-                    ++count;
-                    time += (double)(same->end - same->begin);
-                    bytes = same->bytes < 0 || bytes < 0 ? -1 : bytes + (double)same->bytes;
-                    operations = same->operations < 0 || operations < 0 ? -1 : operations + (double)same->operations;
-                }
-            }
-            fprintf(to, "%-8s %9lld %12.3f us %12.3f us", command->kind, (long long)count, time / 1e3, time / 1e3 / (double)count);
-            sdfg_device_rate(to, bytes, time, "GB/s");
-            sdfg_device_rate(to, operations, time, "Gop/s");
-            fprintf(to, "  %s\n", command->name);
-        }
-    }
-    (void)fclose(to);
-    while (first != NULL) {
-        sdfg_command *const next = first->next;
-        first->next = device->commands;
-        device->commands = first;
-        first = next;
+    if (device->queue != NULL && device->clFinish(device->queue) == SDFG_CL_SUCCESS) {
+        sdfg_device_note(device);
+        device->profile = sdfg_device_report(device->commands, format);
     }
     return device->profile;
 }
@@ -357,8 +273,8 @@ SDFG_DEVICE_FUNCTION void sdfg_device_close(sdfg_device *device) {
     }
     while (device->commands != NULL) {
         sdfg_command *const next = device->commands->next;
-        if (device->commands->event != NULL) {
-            (void)device->clReleaseEvent(device->commands->event);
+        if (device->commands->events[0] != NULL) {
+            (void)device->clReleaseEvent(device->commands->events[0]);
         }
         free(device->commands);
         device->commands = next;
@@ -490,12 +406,6 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_copy(sdfg_device *device, void *to, int
     }
     return error == SDFG_CL_SUCCESS ? 0 : sdfg_device_failed(device, error, "a copy fails");
 }
-
-/* An argument of a kernel: memory of the device, or the bytes of a value. */
-typedef struct sdfg_kernel_argument {
-    const void *value;
-    size_t bytes;
-} sdfg_kernel_argument;
 
 /* Starts a kernel on blocks of threads. An argument without bytes is memory of the device. */
 SDFG_DEVICE_FUNCTION int32_t sdfg_device_launch(sdfg_device *device, const char *name, const size_t blocks[3], const size_t threads[3], uint32_t n_arguments, const sdfg_kernel_argument *arguments) {

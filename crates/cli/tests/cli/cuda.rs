@@ -1,0 +1,183 @@
+//! `--target cuda`, with stand-ins for the driver and for NVRTC (`tests/cuda` of the root): runs, libraries, failures of the device,
+//! the cache of kernels, and images in libraries.
+
+#[path = "../../../../tests/cuda/stand_ins.rs"]
+mod stand_ins;
+
+use std::path::Path;
+
+use crate::programs::DOUBLE;
+use crate::{Answer, Bench};
+
+/// A folder with a program whose map is a kernel, and the stand-ins.
+struct OnCuda {
+    bench: Bench,
+    driver: String,
+    nvrtc: String,
+}
+
+const RUN: [&str; 8] = ["run", "gpu.sdft", "--target", "cuda", "--set", "N=3", "-i", "A=range"];
+
+impl OnCuda {
+    fn new() -> Self {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cuda");
+        let folder = folder.canonicalize().expect("a folder");
+        let stand_ins = stand_ins::StandIns::built(&folder).unwrap_or_else(|error| panic!("{error}"));
+        let bench = Bench::new();
+        bench.file("p.sdft", DOUBLE);
+        bench.run(&["transform", "p.sdft", "GPUTransform", "--everywhere", "-o", "gpu.sdft"]).prints(&[]);
+        let text = |path: std::path::PathBuf| path.display().to_string();
+        OnCuda { bench, driver: text(stand_ins.driver), nvrtc: text(stand_ins.nvrtc) }
+    }
+
+    /// Runs a command with the stand-ins, and with these variables.
+    fn run(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Answer {
+        let both = [("SDFG_CUDA_DRIVER", self.driver.as_str()), ("SDFG_NVRTC", self.nvrtc.as_str())];
+        self.bench.run_with(arguments, "", &[&both, variables].concat())
+    }
+
+    /// The names of kernels in the cache.
+    fn cached(&self) -> Vec<std::path::PathBuf> {
+        let folder = std::fs::read_dir(self.bench.cache.path()).expect("a folder");
+        let mut paths: Vec<_> = folder.map(|entry| entry.expect("an entry").path()).collect();
+        paths.retain(|path| path.extension().is_some_and(|extension| extension == "sdfg-kernels"));
+        paths
+    }
+}
+
+#[test]
+fn kernels_run_by_the_driver() {
+    let cuda = OnCuda::new();
+    cuda.run(&RUN, &[]).prints(&["0.0, 2.0, 4.0"]);
+    cuda.run(&[&RUN[..], &["--checked", "--repeat", "3"]].concat(), &[]).prints(&["0.0, 2.0, 4.0"]);
+    for device in ["1", "S90", "Stand-in S8"] {
+        cuda.run(&RUN, &[("SDFG_DEVICE", device)]).prints(&["0.0, 2.0, 4.0"]);
+    }
+    let profile = cuda.run(&[&RUN[..], &["--profile"]].concat(), &[]);
+    profile.prints(&["0.0, 2.0, 4.0"]);
+    for line in ["kernel           1", "twofold_all", "to the device", "to the host"] {
+        assert!(profile.stderr.contains(line), "no `{line}` in {profile:#?}");
+    }
+    cuda.run(&[&RUN[..], &["--trace", "trace.json"]].concat(), &[]).prints(&["0.0, 2.0, 4.0"]);
+    let trace = std::fs::read_to_string(cuda.bench.path("trace.json")).expect("a trace");
+    assert!(trace.contains("\"name\": \"twofold_all\", \"cat\": \"kernel\""), "{trace}");
+}
+
+#[test]
+fn failures_of_the_device_have_its_messages() {
+    let cuda = OnCuda::new();
+    let without_cache = ("SDFG_CACHE", "");
+    for (words, texts) in [
+        ("none", &["CUDA has no device: no CUDA-capable device is detected", "CUDA_ERROR_NO_DEVICE"][..]),
+        ("load", &["the device does not load the kernels: no kernel image is available", "error 209"]),
+        ("launch", &["twofold_all: too many resources requested for launch", "error 701 of CUDA"]),
+        ("kernel", &["an illegal memory access was encountered", "error 700 of CUDA"]),
+        ("memory=40", &["the device has no 24 bytes (16 of 40 are free)"]),
+        ("compile", &["NVRTC 12.0 does not compile the kernels for sm_80", "kernels.cu:", "error: "]),
+        ("known=90", &["NVRTC 12.0 does not compile for the architecture sm_80 of the device"]),
+    ] {
+        let answer = cuda.run(&RUN, &[("SDFG_STAND_IN", words), without_cache]);
+        answer.fails(1, &["`twofold` failed: "]).fails(1, texts);
+    }
+    cuda.run(&RUN, &[("SDFG_DEVICE", "2")]).fails(1, &["none of the 2 devices of CUDA is `2`"]);
+    cuda.run(&RUN, &[("SDFG_CUDA_DRIVER", "/nowhere.so")])
+        .fails(1, &["no driver of CUDA: /nowhere.so", "SDFG_CUDA_DRIVER names another file"]);
+    cuda.run(&RUN, &[("SDFG_NVRTC", "/nowhere.so"), without_cache])
+        .fails(1, &["no NVRTC, which compiles kernels: /nowhere.so", "nvidia-cuda-nvrtc"]);
+    // A library that is no driver.
+    cuda.run(&RUN, &[("SDFG_CUDA_DRIVER", &cuda.nvrtc)]).fails(1, &["has no function `cu"]);
+    cuda.run(&RUN, &[("SDFG_NVRTC", &cuda.driver), without_cache])
+        .fails(1, &["NVRTC has no function `nvrtc"]);
+    // After all of them, the device works.
+    cuda.run(&RUN, &[]).prints(&["0.0, 2.0, 4.0"]);
+}
+
+#[test]
+fn kernels_are_kept_in_the_cache() {
+    let cuda = OnCuda::new();
+    let without_nvrtc = [("SDFG_NVRTC", "/nowhere.so")];
+    cuda.run(&[&RUN[..], &["--no-cache"]].concat(), &[]).prints(&["0.0, 2.0, 4.0"]);
+    cuda.run(&RUN, &[("SDFG_CACHE", "")]).prints(&["0.0, 2.0, 4.0"]);
+    assert!(cuda.cached().is_empty());
+    cuda.run(&RUN, &[]).prints(&["0.0, 2.0, 4.0"]);
+    let kept = cuda.cached();
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    cuda.bench.run(&["cache"]).prints(&["1 object, "]);
+    cuda.run(&RUN, &without_nvrtc).prints(&["0.0, 2.0, 4.0"]);
+    // Another architecture, and other kernels.
+    cuda.run(&RUN, &[without_nvrtc[0], ("SDFG_DEVICE", "S90")]).fails(1, &["no NVRTC"]);
+    cuda.run(&[&RUN[..], &["--checked"]].concat(), &without_nvrtc).fails(1, &["no NVRTC"]);
+    cuda.run(&RUN, &[("SDFG_DEVICE", "S90")]).prints(&["0.0, 2.0, 4.0"]);
+    assert_eq!(cuda.cached().len(), 2);
+    // Damaged files are made again.
+    let whole = std::fs::read(&kept[0]).expect("a file");
+    let mut damaged = whole.clone();
+    let last = damaged.len() - 1;
+    damaged[last] ^= 1;
+    for contents in [&damaged[..], &whole[..whole.len() / 2], b""] {
+        std::fs::write(&kept[0], contents).expect("a file can be written");
+        cuda.run(&RUN, &without_nvrtc).fails(1, &["no NVRTC"]);
+        cuda.run(&RUN, &[]).prints(&["0.0, 2.0, 4.0"]);
+        assert!(std::fs::read(&kept[0]).expect("a file").len() > whole.len() / 2);
+    }
+    // A driver may refuse the image of a file: NVRTC makes another one.
+    let mut refused = whole.clone();
+    let image = refused.windows(8).position(|part| part == b"stand-in").expect("an image");
+    refused[image] = b'S';
+    let sum = refused[image..].iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
+    });
+    refused[15 + 16..15 + 24].copy_from_slice(&sum.to_le_bytes());
+    std::fs::write(&kept[0], &refused).expect("a file can be written");
+    cuda.run(&RUN, &[]).prints(&["0.0, 2.0, 4.0"]);
+    assert_ne!(std::fs::read(&kept[0]).expect("a file"), refused);
+    cuda.bench.run(&["cache", "--clear"]).prints(&["2 objects, "]);
+    assert!(cuda.cached().is_empty());
+}
+
+#[test]
+fn libraries_have_images_of_their_kernels() {
+    let cuda = OnCuda::new();
+    let compile = ["compile", "gpu.sdft", "--target", "cuda", "-o", "libgpu.so"];
+    let source = ["compile", "gpu.sdft", "--target", "cuda", "--emit", "c"];
+    cuda.run(&compile, &[("SDFG_NVRTC", "/nowhere.so")]).prints(&[]);
+    let library = |cuda: &OnCuda| std::fs::read(cuda.bench.path("libgpu.so")).expect("a library").len();
+    let without = library(&cuda);
+    cuda.run(&[&compile[..], &["--cuda-arch", "sm_80,compute_90"]].concat(), &[]).prints(&[]);
+    assert!(library(&cuda) > without + (16 << 10), "{without}");
+    cuda.run(&source, &[])
+        .prints(&["extern \\\"C\\\" __global__ void twofold_all(", "sdfg_kernel_images_count = 0 "]);
+    let with = cuda.run(&[&source[..], &["--cuda-arch", "sm_80"]].concat(), &[]);
+    with.prints(&["/* For sm_80. */", "sdfg_kernel_images_count = 1 "]);
+    // What cannot be made is told.
+    let asked = |architectures| [&compile[..], &["--cuda-arch", architectures]].concat();
+    cuda.run(&asked("sm_80"), &[("SDFG_NVRTC", "/nowhere.so")]).fails(2, &["no NVRTC", "--cuda-arch"]);
+    cuda.run(&asked("sm_70"), &[]).fails(2, &["NVRTC 12.0 does not know the architecture 70", "--cuda-arch"]);
+    cuda.run(&asked("80"), &[]).fails(2, &["expected an architecture as `sm_90` or `compute_90`, not `80`"]);
+    let host = ["compile", "p.sdft", "--cuda-arch", "sm_80", "-o", "libp.so"];
+    cuda.run(&host, &[]).fails(2, &["--cuda-arch is for kernels of CUDA", "--target cuda"]);
+    let kinds = ["compile", "gpu.sdft", "--target", "cuda", "--emit", "asm"];
+    cuda.run(&kinds, &[]).fails(2, &["--target cuda has no output of this kind", "--emit c"]);
+}
+
+/// `sdfg run` takes the images of a program, too: a device whose code is there needs no NVRTC.
+#[test]
+fn images_run_where_they_fit() {
+    let cuda = OnCuda::new();
+    let run = |architectures, variables: &[(&str, &str)]| {
+        // NVRTC makes the images before the run; the library needs it only if none fits.
+        cuda.run(&[&RUN[..], &["--no-cache", "--cuda-arch", architectures]].concat(), variables)
+    };
+    for (architectures, device) in
+        [("sm_80", "S80"), ("sm_90", "S90"), ("sm_80,compute_80", "S90"), ("sm_80,sm_90", "S90")]
+    {
+        let images = format!("most={}", architectures.split(',').count());
+        let variables = [("SDFG_DEVICE", device), ("SDFG_STAND_IN", &images)];
+        run(architectures, &variables).prints(&["0.0, 2.0, 4.0"]);
+    }
+    for (architectures, device) in [("sm_80", "S90"), ("sm_90", "S80"), ("compute_90", "S80")] {
+        let variables = [("SDFG_DEVICE", device), ("SDFG_STAND_IN", "most=1")];
+        run(architectures, &variables).fails(1, &["NVRTC 12.0 does not compile the kernels"]);
+        run(architectures, &variables[..1]).prints(&["0.0, 2.0, 4.0"]);
+    }
+}

@@ -1,0 +1,661 @@
+/* A device of CUDA by way of its driver, for one instance of a program: it loads kernels, allocates and copies memory, and
+ * launches.
+ *
+ * The driver (libcuda.so.1) is found when the first instance runs, so that neither an SDK nor a driver is needed to build a
+ * program. Kernels are in the program for some architectures, or in the cache, or NVRTC compiles them now. The declarations of
+ * the driver's interface that this file needs are its own.
+ *
+ * An instance uses the primary context of the device, as CUDA's runtime and its libraries do, and leaves the caller's context
+ * current. Commands run in order, on the default stream. */
+
+#include "cache.h"
+
+/* The library of the driver; the variable SDFG_CUDA_DRIVER names another one. */
+#ifndef SDFG_CUDA_DRIVER
+#define SDFG_CUDA_DRIVER "libcuda.so.1"
+#endif
+
+/* Constants of CUDA (cuda.h). */
+enum {
+    SDFG_CU_SUCCESS = 0,
+    SDFG_CU_OUT_OF_MEMORY = 2,
+    SDFG_CU_MAJOR = 75,
+    SDFG_CU_MINOR = 76,
+    SDFG_CU_POINTER_MEMORY = 2,
+    SDFG_CU_OF_HOST = 1,
+    SDFG_CU_OF_DEVICE = 2
+};
+
+/* An address of the device. */
+typedef uint64_t sdfg_cu_address;
+
+/* A copy of rows: CUDA_MEMCPY2D. */
+typedef struct sdfg_cu_rows {
+    size_t from_x, from_y;
+    int from_memory;
+    const void *from_host;
+    sdfg_cu_address from_device;
+    sdfg_object from_array;
+    size_t from_pitch;
+    size_t to_x, to_y;
+    int to_memory;
+    void *to_host;
+    sdfg_cu_address to_device;
+    sdfg_object to_array;
+    size_t to_pitch;
+    size_t width, height;
+} sdfg_cu_rows;
+
+/* Functions of the driver: result, name, parameters. */
+#define SDFG_CU_FUNCTIONS(F) \
+    F(int, cuInit, (unsigned)) \
+    F(int, cuDriverGetVersion, (int *)) \
+    F(int, cuGetErrorName, (int, const char **)) \
+    F(int, cuGetErrorString, (int, const char **)) \
+    F(int, cuDeviceGetCount, (int *)) \
+    F(int, cuDeviceGet, (int *, int)) \
+    F(int, cuDeviceGetName, (char *, int, int)) \
+    F(int, cuDeviceGetAttribute, (int *, int, int)) \
+    F(int, cuDevicePrimaryCtxRetain, (sdfg_object *, int)) \
+    F(int, cuDevicePrimaryCtxRelease_v2, (int)) \
+    F(int, cuCtxPushCurrent_v2, (sdfg_object)) \
+    F(int, cuCtxPopCurrent_v2, (sdfg_object *)) \
+    F(int, cuModuleLoadData, (sdfg_object *, const void *)) \
+    F(int, cuModuleUnload, (sdfg_object)) \
+    F(int, cuModuleGetFunction, (sdfg_object *, sdfg_object, const char *)) \
+    F(int, cuMemAlloc_v2, (sdfg_cu_address *, size_t)) \
+    F(int, cuMemFree_v2, (sdfg_cu_address)) \
+    F(int, cuMemGetInfo_v2, (size_t *, size_t *)) \
+    F(int, cuMemcpyHtoD_v2, (sdfg_cu_address, const void *, size_t)) \
+    F(int, cuMemcpyDtoH_v2, (void *, sdfg_cu_address, size_t)) \
+    F(int, cuMemcpyDtoD_v2, (sdfg_cu_address, sdfg_cu_address, size_t)) \
+    F(int, cuMemcpy2DUnaligned_v2, (const sdfg_cu_rows *)) \
+    F(int, cuPointerGetAttribute, (void *, int, sdfg_cu_address)) \
+    F(int, cuLaunchKernel, (sdfg_object, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, sdfg_object, void **, void **)) \
+    F(int, cuStreamSynchronize, (sdfg_object)) \
+    F(int, cuEventCreate, (sdfg_object *, unsigned)) \
+    F(int, cuEventRecord, (sdfg_object, sdfg_object)) \
+    F(int, cuEventElapsedTime, (float *, sdfg_object, sdfg_object)) \
+    F(int, cuEventDestroy_v2, (sdfg_object))
+
+/* A piece of memory: in use, or kept for the next request of its size. */
+typedef struct sdfg_piece {
+    sdfg_cu_address address;
+    size_t bytes;
+    bool is_used;
+    struct sdfg_piece *next;
+} sdfg_piece;
+
+typedef struct sdfg_kernel {
+    const char *name;
+    sdfg_object function;
+    struct sdfg_kernel *next;
+} sdfg_kernel;
+
+typedef struct sdfg_device {
+    void *driver;
+    /* Its number, and 10 times the major version of its architecture and the minor one. */
+    int device, architecture;
+    sdfg_object context, module;
+    bool is_open;
+    sdfg_piece *pieces;
+    sdfg_kernel *kernels;
+    /* An event before all commands; commands of a program that is profiled, the last one first; the work of the next kernel; and
+     * what was told last of all. */
+    sdfg_object origin;
+    sdfg_command *commands;
+    int64_t bytes, operations;
+    char *profile;
+    /* The last error. */
+    char text[4096];
+#define SDFG_CU_MEMBER(result, name, parameters) result(*name) parameters;
+    SDFG_CU_FUNCTIONS(SDFG_CU_MEMBER)
+#undef SDFG_CU_MEMBER
+} sdfg_device;
+
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_failed(sdfg_device *device, int error, const char *what) {
+    const char *name = NULL, *text = NULL;
+    (void)device->cuGetErrorName(error, &name);
+    (void)device->cuGetErrorString(error, &text);
+    snprintf(device->text, sizeof device->text, "%s: %s (error %d of CUDA, %s)", what, text == NULL ? "unknown" : text, error, name == NULL ? "unknown" : name);
+    return error == SDFG_CU_OUT_OF_MEMORY ? SDFG_DEVICE_MEMORY : SDFG_DEVICE_FAILED;
+}
+
+/* Makes the device's context that of this thread, until the next call of the function below. */
+SDFG_DEVICE_FUNCTION int sdfg_device_enter(sdfg_device *device) {
+    return device->cuCtxPushCurrent_v2(device->context);
+}
+
+/* Gives the thread the context back that it had. The result is the first error. */
+SDFG_DEVICE_FUNCTION int sdfg_device_leave(sdfg_device *device, int error) {
+    sdfg_object own = NULL;
+    const int last = device->cuCtxPopCurrent_v2(&own);
+    return error != SDFG_CU_SUCCESS ? error : last;
+}
+
+#ifdef SDFG_DEVICE_PROFILE
+/* Notes when a command begins; without memory or events, it is not measured. */
+SDFG_DEVICE_FUNCTION sdfg_command *sdfg_device_begin(sdfg_device *device, const char *kind, const char *name, int64_t bytes, int64_t operations) {
+    sdfg_command *const command = (sdfg_command *)calloc(1, sizeof *command);
+    if (command == NULL) {
+        return NULL;
+    }
+    *command = (sdfg_command){ kind, name, { NULL, NULL }, 0, 0, bytes, operations, device->commands };
+    if (device->origin == NULL && device->cuEventCreate(&device->origin, 0) == SDFG_CU_SUCCESS) {
+        (void)device->cuEventRecord(device->origin, NULL);
+    }
+    for (int n = 0; n < 2; ++n) {
+        if (device->cuEventCreate(&command->events[n], 0) != SDFG_CU_SUCCESS) {
+            if (n == 1) {
+                (void)device->cuEventDestroy_v2(command->events[0]);
+            }
+            free(command);
+            return NULL;
+        }
+    }
+    (void)device->cuEventRecord(command->events[0], NULL);
+    device->commands = command;
+    return command;
+}
+
+/* Notes when a command ends. */
+SDFG_DEVICE_FUNCTION void sdfg_device_end(sdfg_device *device, const sdfg_command *command) {
+    if (command != NULL) {
+        (void)device->cuEventRecord(command->events[1], NULL);
+    }
+}
+
+/* Notes the times of all commands, which are complete. */
+SDFG_DEVICE_FUNCTION void sdfg_device_note(sdfg_device *device) {
+    for (sdfg_command *command = device->commands; command != NULL; command = command->next) {
+        if (command->events[0] == NULL) {
+            continue;
+        }
+        /* Milliseconds. The time between the two is exact; the other one is only where they lie. */
+        float before = 0, between = 0;
+        (void)device->cuEventElapsedTime(&before, device->origin, command->events[0]);
+        (void)device->cuEventElapsedTime(&between, command->events[0], command->events[1]);
+        command->begin = (uint64_t)((double)before * 1e6);
+        command->end = command->begin + (uint64_t)((double)between * 1e6);
+        for (int n = 0; n < 2; ++n) {
+            (void)device->cuEventDestroy_v2(command->events[n]);
+            command->events[n] = NULL;
+        }
+    }
+}
+
+/* What was measured: a table of kernels and copies, or a trace for Chrome's viewer (format 1). The device owns the text. */
+SDFG_DEVICE_FUNCTION const char *sdfg_device_profile(sdfg_device *device, int32_t format) {
+    free(device->profile);
+    device->profile = NULL;
+    if (device->context != NULL && sdfg_device_enter(device) == SDFG_CU_SUCCESS) {
+        if (device->cuStreamSynchronize(NULL) == SDFG_CU_SUCCESS) {
+            sdfg_device_note(device);
+            device->profile = sdfg_device_report(device->commands, format);
+        }
+        (void)sdfg_device_leave(device, SDFG_CU_SUCCESS);
+    }
+    return device->profile;
+}
+#else
+SDFG_DEVICE_FUNCTION const sdfg_command *sdfg_device_begin(sdfg_device *device, const char *kind, const char *name, int64_t bytes, int64_t operations) {
+    return (void)device, (void)kind, (void)name, (void)bytes, (void)operations, (const sdfg_command *)NULL;
+}
+SDFG_DEVICE_FUNCTION void sdfg_device_end(sdfg_device *device, const sdfg_command *command) {
+    (void)device, (void)command;
+}
+#endif
+
+/* The bytes that the next kernel moves, and its operations; negative if they are not known. */
+SDFG_DEVICE_FUNCTION void sdfg_device_work(sdfg_device *device, int64_t bytes, int64_t operations) {
+    device->bytes = bytes;
+    device->operations = operations;
+}
+
+/* Finds the functions of the driver. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_load(sdfg_device *device) {
+    const char *name = getenv("SDFG_CUDA_DRIVER");
+    if (name == NULL || name[0] == 0) {
+        name = SDFG_CUDA_DRIVER;
+    }
+    device->driver = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (device->driver == NULL) {
+        snprintf(device->text, sizeof device->text, "no driver of CUDA: %s (NVIDIA's driver has it; the variable SDFG_CUDA_DRIVER names another file)", dlerror());
+        return SDFG_DEVICE_FAILED;
+    }
+    const char *missing = NULL;
+#define SDFG_CU_FIND(result, name, parameters) \
+    if ((*(void **)&device->name = dlsym(device->driver, #name)) == NULL) { \
+        missing = #name; \
+    }
+    SDFG_CU_FUNCTIONS(SDFG_CU_FIND)
+#undef SDFG_CU_FIND
+    if (missing != NULL) {
+        snprintf(device->text, sizeof device->text, "%s has no function `%s`: the driver must be of CUDA 11 or later", name, missing);
+        return SDFG_DEVICE_FAILED;
+    }
+    const int error = device->cuInit(0);
+    return error == SDFG_CU_SUCCESS ? 0 : sdfg_device_failed(device, error, "CUDA has no device");
+}
+
+/* The device that `SDFG_DEVICE` names, by its number or by a part of its name; the first without it. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_choose(sdfg_device *device) {
+    const char *asked = getenv("SDFG_DEVICE");
+    const bool is_any = asked == NULL || asked[0] == 0;
+    char *end = NULL;
+    const long number = is_any ? 0 : strtol(asked, &end, 10);
+    const bool is_number = is_any || (end != asked && *end == 0);
+    int count = 0, major = 0, minor = 0;
+    const int error = device->cuDeviceGetCount(&count);
+    if (error != SDFG_CU_SUCCESS || count == 0) {
+        return sdfg_device_failed(device, error, "CUDA has no device");
+    }
+    for (int n = 0; n < count; ++n) {
+        char name[256] = "";
+        if (device->cuDeviceGet(&device->device, n) != SDFG_CU_SUCCESS) {
+            continue;
+        }
+        (void)device->cuDeviceGetName(name, sizeof name - 1, device->device);
+        if (is_number ? n == number : strstr(name, asked) != NULL) {
+            (void)device->cuDeviceGetAttribute(&major, SDFG_CU_MAJOR, device->device);
+            (void)device->cuDeviceGetAttribute(&minor, SDFG_CU_MINOR, device->device);
+            device->architecture = 10 * major + minor;
+            return 0;
+        }
+    }
+    snprintf(device->text, sizeof device->text, "SDFG_DEVICE: none of the %d devices of CUDA is `%s` (`sdfg devices` lists them)", count, asked);
+    return SDFG_DEVICE_FAILED;
+}
+
+/* Finds the device and its context. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_find_device(sdfg_device *device) {
+    int32_t status = sdfg_device_load(device);
+    if (status == 0) {
+        status = sdfg_device_choose(device);
+    }
+    if (status != 0) {
+        return status;
+    }
+    const int error = device->cuDevicePrimaryCtxRetain(&device->context, device->device);
+    if (error != SDFG_CU_SUCCESS) {
+        device->context = NULL;
+        return sdfg_device_failed(device, error, "the device cannot be used");
+    }
+    return 0;
+}
+
+/* The image of the program that fits the device best: code of its architecture, or PTX of an earlier one. */
+SDFG_DEVICE_FUNCTION const sdfg_image *sdfg_device_own_image(const sdfg_device *device, const sdfg_image *images, uint32_t n_images) {
+    const sdfg_image *best = NULL;
+    for (uint32_t n = 0; n < n_images; ++n) {
+        const sdfg_image *const image = &images[n];
+        /* Code runs on devices of its major version, from its minor one on. */
+        const bool is_for_device = image->architecture <= device->architecture && (image->is_ptx || image->architecture / 10 == device->architecture / 10);
+        if (is_for_device && (best == NULL || (best->is_ptx && !image->is_ptx) || (best->is_ptx == image->is_ptx && best->architecture < image->architecture))) {
+            best = image;
+        }
+    }
+    return best;
+}
+
+/* Compiles the kernels for the device, and keeps the image in the cache. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_compile(sdfg_device *device, const char *source, const char *options, const char *key, sdfg_image *image) {
+    sdfg_nvrtc nvrtc;
+    int version = 0;
+    (void)device->cuDriverGetVersion(&version);
+    if (!sdfg_nvrtc_open(&nvrtc, version / 1000, device->text, sizeof device->text)) {
+        return SDFG_DEVICE_FAILED;
+    }
+    image->architecture = sdfg_nvrtc_architecture(&nvrtc, device->architecture);
+    /* The driver makes code from PTX if NVRTC is older than the device. */
+    image->is_ptx = image->architecture != device->architecture;
+    if (image->architecture == 0) {
+        snprintf(device->text, sizeof device->text, "NVRTC %d.%d does not compile for the architecture sm_%d of the device", nvrtc.major, nvrtc.minor, device->architecture);
+        return SDFG_DEVICE_FAILED;
+    }
+    if (!sdfg_nvrtc_compile(&nvrtc, source, options, image, device->text, sizeof device->text)) {
+        return SDFG_DEVICE_FAILED;
+    }
+    if (key != NULL) {
+        sdfg_cache_write(key, image);
+    }
+    return 0;
+}
+
+/* Loads the kernels: those that the program has for the device, or from the cache, or compiled now. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_build(sdfg_device *device, const char *source, const char *options, const sdfg_image *images, uint32_t n_images) {
+    const sdfg_image *const own = sdfg_device_own_image(device, images, n_images);
+    if (own != NULL && device->cuModuleLoadData(&device->module, own->bytes) == SDFG_CU_SUCCESS) {
+        return 0;
+    }
+    sdfg_image image = { device->architecture, false, NULL, 0 };
+    char *const key = sdfg_cache_key(source, options, device->architecture);
+    /* A driver that is older than the compiler of an image may refuse it: the NVRTC of now may fit better. */
+    bool is_loaded = key != NULL && sdfg_cache_read(key, &image) && device->cuModuleLoadData(&device->module, image.bytes) == SDFG_CU_SUCCESS;
+    int32_t status = 0;
+    if (!is_loaded) {
+        free(image.bytes);
+        image.bytes = NULL;
+        status = sdfg_device_compile(device, source, options, key, &image);
+        const int error = status == 0 ? device->cuModuleLoadData(&device->module, image.bytes) : SDFG_CU_SUCCESS;
+        if (error != SDFG_CU_SUCCESS) {
+            status = sdfg_device_failed(device, error, "the device does not load the kernels");
+        }
+    }
+    if (status != 0) {
+        device->module = NULL;
+    }
+    free(image.bytes);
+    free(key);
+    return status;
+}
+
+/* The parts of a text in one. */
+SDFG_DEVICE_FUNCTION char *sdfg_device_joined(const char *const *parts, uint32_t n_parts) {
+    size_t size = 1, at = 0;
+    for (uint32_t n = 0; n < n_parts; ++n) {
+        size += strlen(parts[n]);
+    }
+    char *const text = (char *)calloc(1, size);
+    for (uint32_t n = 0; n < n_parts && text != NULL; ++n) {
+        const size_t length = strlen(parts[n]);
+        memcpy(text + at, parts[n], length);
+        at += length;
+    }
+    return text;
+}
+
+SDFG_DEVICE_FUNCTION void sdfg_device_close(sdfg_device *device) {
+    if (device == NULL) {
+        return;
+    }
+    const bool is_inside = device->context != NULL && sdfg_device_enter(device) == SDFG_CU_SUCCESS;
+    for (sdfg_piece *piece = device->pieces; piece != NULL;) {
+        sdfg_piece *const next = piece->next;
+        if (is_inside) {
+            (void)device->cuMemFree_v2(piece->address);
+        }
+        free(piece);
+        piece = next;
+    }
+    for (sdfg_kernel *kernel = device->kernels; kernel != NULL;) {
+        sdfg_kernel *const next = kernel->next;
+        free(kernel);
+        kernel = next;
+    }
+    while (device->commands != NULL) {
+        sdfg_command *const command = device->commands;
+        for (int n = 0; n < 2 && command->events[0] != NULL && is_inside; ++n) {
+            (void)device->cuEventDestroy_v2(command->events[n]);
+        }
+        device->commands = command->next;
+        free(command);
+    }
+    free(device->profile);
+    if (is_inside) {
+        if (device->origin != NULL) {
+            (void)device->cuEventDestroy_v2(device->origin);
+        }
+        if (device->module != NULL) {
+            (void)device->cuModuleUnload(device->module);
+        }
+        (void)sdfg_device_leave(device, SDFG_CU_SUCCESS);
+    }
+    if (device->context != NULL) {
+        (void)device->cuDevicePrimaryCtxRelease_v2(device->device);
+    }
+    /* The driver stays: threads of it may still run. */
+    free(device);
+}
+
+/* Opens the chosen device and loads kernels, unless that was done. After an error, the device has its text. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_open(sdfg_device **out, const char *const *parts, uint32_t n_parts, const char *options, const sdfg_image *images, uint32_t n_images) {
+    if (*out != NULL && (*out)->is_open) {
+        return 0;
+    }
+    sdfg_device_close(*out);
+    sdfg_device *const device = *out = (sdfg_device *)calloc(1, sizeof *device);
+    char *const source = device == NULL ? NULL : sdfg_device_joined(parts, n_parts);
+    if (source == NULL) {
+        free(device);
+        *out = NULL;
+        return SDFG_DEVICE_MEMORY;
+    }
+    int32_t status = sdfg_device_find_device(device);
+    if (status == 0) {
+        int error = sdfg_device_enter(device);
+        if (error == SDFG_CU_SUCCESS) {
+            status = sdfg_device_build(device, source, options, images, n_images);
+            error = sdfg_device_leave(device, SDFG_CU_SUCCESS);
+        }
+        if (status == 0 && error != SDFG_CU_SUCCESS) {
+            status = sdfg_device_failed(device, error, "the device cannot be used");
+        }
+    }
+    free(source);
+    device->is_open = status == 0;
+    return status;
+}
+
+/* The piece of memory in use in which an address lies; NULL if the instance did not allocate it. */
+SDFG_DEVICE_FUNCTION sdfg_piece *sdfg_device_find(sdfg_device *device, const void *address) {
+    const sdfg_cu_address at = (sdfg_cu_address)(uintptr_t)address;
+    for (sdfg_piece *piece = device->pieces; piece != NULL; piece = piece->next) {
+        if (piece->is_used && at >= piece->address && at < piece->address + piece->bytes) {
+            return piece;
+        }
+    }
+    return NULL;
+}
+
+/* Whether an address is memory of a device: of this instance, or of the caller. */
+SDFG_DEVICE_FUNCTION bool sdfg_device_has(sdfg_device *device, const void *address) {
+    int memory = 0;
+    if (sdfg_device_find(device, address) != NULL) {
+        return true;
+    }
+    if (sdfg_device_enter(device) != SDFG_CU_SUCCESS) {
+        return false;
+    }
+    /* The driver does not know memory that only the host has. */
+    const int error = device->cuPointerGetAttribute(&memory, SDFG_CU_POINTER_MEMORY, (sdfg_cu_address)(uintptr_t)address);
+    return sdfg_device_leave(device, error) == SDFG_CU_SUCCESS && memory == SDFG_CU_OF_DEVICE;
+}
+
+/* Gives memory that is kept for later back to the device. */
+SDFG_DEVICE_FUNCTION void sdfg_device_release(sdfg_device *device) {
+    for (sdfg_piece **at = &device->pieces; *at != NULL;) {
+        sdfg_piece *const piece = *at;
+        if (piece->is_used) {
+            at = &piece->next;
+            continue;
+        }
+        (void)device->cuMemFree_v2(piece->address);
+        *at = piece->next;
+        free(piece);
+    }
+}
+
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_allocate(sdfg_device *device, void **pointer, size_t asked) {
+    const size_t bytes = asked > 0 ? asked : 1;
+    for (sdfg_piece *piece = device->pieces; piece != NULL; piece = piece->next) {
+        if (!piece->is_used && piece->bytes == bytes) {
+            piece->is_used = true;
+            *pointer = (void *)(uintptr_t)piece->address;
+            return 0;
+        }
+    }
+    sdfg_piece *const piece = (sdfg_piece *)calloc(1, sizeof *piece);
+    if (piece == NULL) {
+        snprintf(device->text, sizeof device->text, "the host has no memory");
+        return SDFG_DEVICE_MEMORY;
+    }
+    size_t left = 0, all = 0;
+    int error = sdfg_device_enter(device);
+    if (error == SDFG_CU_SUCCESS) {
+        error = device->cuMemAlloc_v2(&piece->address, bytes);
+        if (error == SDFG_CU_OUT_OF_MEMORY) {
+            sdfg_device_release(device);
+            error = device->cuMemAlloc_v2(&piece->address, bytes);
+        }
+        if (error != SDFG_CU_SUCCESS) {
+            (void)device->cuMemGetInfo_v2(&left, &all);
+        }
+        error = sdfg_device_leave(device, error);
+    }
+    if (error != SDFG_CU_SUCCESS) {
+        free(piece);
+        if (error != SDFG_CU_OUT_OF_MEMORY) {
+            return sdfg_device_failed(device, error, "memory of the device");
+        }
+        snprintf(device->text, sizeof device->text, "the device has no %llu bytes (%llu of %llu are free)", (unsigned long long)asked, (unsigned long long)left, (unsigned long long)all);
+        return SDFG_DEVICE_MEMORY;
+    }
+    piece->bytes = bytes;
+    piece->is_used = true;
+    piece->next = device->pieces;
+    device->pieces = piece;
+    *pointer = (void *)(uintptr_t)piece->address;
+    return 0;
+}
+
+SDFG_DEVICE_FUNCTION void sdfg_device_free(sdfg_device *device, void *pointer) {
+    sdfg_piece *const piece = pointer == NULL || device == NULL ? NULL : sdfg_device_find(device, pointer);
+    if (piece != NULL) {
+        piece->is_used = false;
+    }
+}
+
+/* The memories of a copy, and its name in a profile. */
+typedef struct sdfg_direction {
+    bool to_device, from_device;
+    const char *name;
+} sdfg_direction;
+
+/* Copies bytes between memories. */
+SDFG_DEVICE_FUNCTION int sdfg_device_copy_row(sdfg_device *device, sdfg_direction direction, void *to, const void *from, size_t bytes) {
+    const sdfg_cu_address target = (sdfg_cu_address)(uintptr_t)to, source = (sdfg_cu_address)(uintptr_t)from;
+    if (direction.to_device && direction.from_device) {
+        return device->cuMemcpyDtoD_v2(target, source, bytes);
+    }
+    if (direction.to_device) {
+        return device->cuMemcpyHtoD_v2(target, from, bytes);
+    }
+    if (direction.from_device) {
+        return device->cuMemcpyDtoH_v2(to, source, bytes);
+    }
+    memcpy(to, from, bytes);
+    return SDFG_CU_SUCCESS;
+}
+
+/* Copies rows of bytes between memories of host and device. The strides are distances of rows in bytes. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_copy(sdfg_device *device, void *to, int64_t to_stride, const void *from, int64_t from_stride, int64_t width, int64_t rows) {
+    if (width <= 0 || rows <= 0) {
+        return 0;
+    }
+    sdfg_direction direction = { sdfg_device_has(device, to), sdfg_device_has(device, from), "on the host" };
+    if (direction.to_device || direction.from_device) {
+        direction.name = !direction.from_device ? "to the device" : !direction.to_device ? "to the host" : "on the device";
+    }
+    if (rows > 1 && to_stride == width && from_stride == width) {
+        width *= rows;
+        rows = 1;
+    }
+    const int64_t moved = width * rows * (direction.to_device && direction.from_device ? 2 : 1);
+    int error = sdfg_device_enter(device);
+    if (error == SDFG_CU_SUCCESS) {
+        const sdfg_command *const command = sdfg_device_begin(device, "copy", direction.name, moved, -1);
+        if (rows > 1 && to_stride >= width && from_stride >= width && (direction.to_device || direction.from_device)) {
+            sdfg_cu_rows copy;
+            memset(&copy, 0, sizeof copy);
+            copy.from_memory = direction.from_device ? SDFG_CU_OF_DEVICE : SDFG_CU_OF_HOST;
+            copy.from_host = direction.from_device ? NULL : from;
+            copy.from_device = direction.from_device ? (sdfg_cu_address)(uintptr_t)from : 0;
+            copy.from_pitch = (size_t)from_stride;
+            copy.to_memory = direction.to_device ? SDFG_CU_OF_DEVICE : SDFG_CU_OF_HOST;
+            copy.to_host = direction.to_device ? NULL : to;
+            copy.to_device = direction.to_device ? (sdfg_cu_address)(uintptr_t)to : 0;
+            copy.to_pitch = (size_t)to_stride;
+            copy.width = (size_t)width;
+            copy.height = (size_t)rows;
+            error = device->cuMemcpy2DUnaligned_v2(&copy);
+        } else {
+            for (int64_t row = 0; row < rows && error == SDFG_CU_SUCCESS; ++row) {
+                error = sdfg_device_copy_row(device, direction, (char *)to + row * to_stride, (const char *)from + row * from_stride, (size_t)width);
+            }
+        }
+        sdfg_device_end(device, command);
+        error = sdfg_device_leave(device, error);
+    }
+    return error == SDFG_CU_SUCCESS ? 0 : sdfg_device_failed(device, error, "a copy fails, or a kernel before it");
+}
+
+/* The function of a kernel; NULL after an error. */
+SDFG_DEVICE_FUNCTION sdfg_kernel *sdfg_device_kernel(sdfg_device *device, const char *name, int *error) {
+    for (sdfg_kernel *kernel = device->kernels; kernel != NULL; kernel = kernel->next) {
+        if (strcmp(kernel->name, name) == 0) {
+            return kernel;
+        }
+    }
+    sdfg_kernel *const kernel = (sdfg_kernel *)calloc(1, sizeof *kernel);
+    *error = kernel == NULL ? SDFG_CU_OUT_OF_MEMORY : device->cuModuleGetFunction(&kernel->function, device->module, name);
+    if (*error != SDFG_CU_SUCCESS) {
+        free(kernel);
+        return NULL;
+    }
+    kernel->name = name;
+    kernel->next = device->kernels;
+    device->kernels = kernel;
+    return kernel;
+}
+
+/* Starts a kernel on blocks of threads. An argument without bytes is memory of the device. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_launch(sdfg_device *device, const char *name, const size_t blocks[3], const size_t threads[3], uint32_t n_arguments, const sdfg_kernel_argument *arguments) {
+    void **const values = (void **)calloc((size_t)n_arguments + 1, sizeof *values);
+    if (values == NULL) {
+        snprintf(device->text, sizeof device->text, "%s: the host has no memory", name);
+        return SDFG_DEVICE_MEMORY;
+    }
+    for (uint32_t n = 0; n < n_arguments; ++n) {
+        const void *const place = arguments[n].bytes > 0 ? arguments[n].value : (const void *)&arguments[n].value;
+        values[n] = (void *)(uintptr_t)place;
+    }
+    int error = sdfg_device_enter(device);
+    if (error == SDFG_CU_SUCCESS) {
+        const sdfg_kernel *const kernel = sdfg_device_kernel(device, name, &error);
+        if (kernel != NULL) {
+            const sdfg_command *const command = sdfg_device_begin(device, "kernel", kernel->name, device->bytes, device->operations);
+            error = device->cuLaunchKernel(kernel->function, (unsigned)blocks[0], (unsigned)blocks[1], (unsigned)blocks[2], (unsigned)threads[0], (unsigned)threads[1], (unsigned)threads[2], 0, NULL, values, NULL);
+            sdfg_device_end(device, command);
+        }
+        error = sdfg_device_leave(device, error);
+    }
+    free(values);
+    return error == SDFG_CU_SUCCESS ? 0 : sdfg_device_failed(device, error, name);
+}
+
+/* Waits for all commands. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_finish(sdfg_device *device) {
+    int error = sdfg_device_enter(device);
+    if (error == SDFG_CU_SUCCESS) {
+        error = sdfg_device_leave(device, device->cuStreamSynchronize(NULL));
+    }
+    return error == SDFG_CU_SUCCESS ? 0 : sdfg_device_failed(device, error, "the device fails");
+}
+
+/* Lends memory of the host to the device: the pointer becomes the address of a copy, and `host` what it was. Memory of the
+ * device stays where it is, and `host` is then NULL. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_lend(sdfg_device *device, void **pointer, size_t bytes, void **host) {
+    void *copy = NULL;
+    *host = NULL;
+    if (*pointer == NULL || sdfg_device_has(device, *pointer)) {
+        return 0;
+    }
+    int32_t status = sdfg_device_allocate(device, &copy, bytes);
+    if (status == 0) {
+        status = sdfg_device_copy(device, copy, (int64_t)bytes, *pointer, (int64_t)bytes, (int64_t)bytes, 1);
+        *host = *pointer;
+        *pointer = copy;
+    }
+    return status;
+}

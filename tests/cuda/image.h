@@ -1,0 +1,35 @@
+/* Images of kernels of the stand-ins: `nvrtc.cpp` makes them, and `driver.cpp` loads them. */
+#ifndef SDFG_CUDA_IMAGE
+#define SDFG_CUDA_IMAGE
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The beginning of an image. A shared library follows. */
+struct StandInImage {
+    char magic[16];
+    uint32_t architecture, is_ptx;
+    uint64_t size;
+};
+static const char STAND_IN_MAGIC[16] = "stand-in image\n";
+
+/* The function by which the shared library runs a kernel: false if no device has such a grid. */
+typedef bool StandInKernel(const unsigned *blocks, const unsigned *threads, void **arguments);
+#define STAND_IN_KERNEL "stand_in_kernel_"
+
+/* The value of a word of the variable SDFG_STAND_IN, which tells the stand-ins to fail: `word` or `word=value`; NULL without it. */
+static inline const char *stand_in_word(const char *word) {
+    const char *at = getenv("SDFG_STAND_IN");
+    const size_t length = strlen(word);
+    while (at != NULL && *at != 0) {
+        if (strncmp(at, word, length) == 0 && (at[length] == 0 || at[length] == ' ' || at[length] == '=')) {
+            return at[length] == '=' ? at + length + 1 : at + length;
+        }
+        at = strchr(at, ' ');
+        at += at != NULL;
+    }
+    return NULL;
+}
+
+#endif

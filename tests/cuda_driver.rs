@@ -1,0 +1,96 @@
+//! Kernels by way of the driver of CUDA: programs whose maps are kernels give the results of the interpreter. The driver and NVRTC are
+//! stand-ins, which run kernels on threads of this processor (`tests/cuda`).
+
+mod device;
+
+use sdfg_programs::random::Device;
+
+/// See `device::polybench_runs_on_the_device`.
+#[test]
+fn first_third_of_polybench_runs_on_the_device() {
+    device::polybench_runs_on_the_device(Device::CudaDriver, 0);
+}
+
+/// See `device::polybench_runs_on_the_device`.
+#[test]
+fn second_third_of_polybench_runs_on_the_device() {
+    device::polybench_runs_on_the_device(Device::CudaDriver, 1);
+}
+
+/// See `device::polybench_runs_on_the_device`.
+#[test]
+fn last_third_of_polybench_runs_on_the_device() {
+    device::polybench_runs_on_the_device(Device::CudaDriver, 2);
+}
+
+/// See `device::random_programs_run_on_the_device`.
+#[test]
+fn random_programs_run_on_the_device() {
+    device::random_programs_run_on_the_device(Device::CudaDriver, 6_100_000..6_100_012);
+}
+
+/// See `device::conflicts_are_resolved_by_atomic_functions`.
+#[test]
+fn conflicts_are_resolved_by_atomic_functions() {
+    device::conflicts_are_resolved_by_atomic_functions(Device::CudaDriver);
+}
+
+/// See `device::blocks_accumulate_before_they_combine`.
+#[test]
+fn blocks_accumulate_before_they_combine() {
+    device::blocks_accumulate_before_they_combine(Device::CudaDriver);
+}
+
+/// See `device::a_tiled_product_has_memory_of_blocks`.
+#[test]
+fn a_tiled_product_has_memory_of_blocks() {
+    device::a_tiled_product_has_memory_of_blocks(Device::CudaDriver);
+}
+
+/// See `device::halves_are_rounded_on_the_device`.
+#[test]
+fn halves_are_rounded_on_the_device() {
+    device::halves_are_rounded_on_the_device(Device::CudaDriver);
+}
+
+/// See `device::blocks_share_memory`.
+#[test]
+fn blocks_share_memory() {
+    device::blocks_share_memory(Device::CudaDriver);
+}
+
+/// See `device::conditions_of_blocks_are_those_of_all_threads`.
+#[test]
+fn conditions_of_blocks_are_those_of_all_threads() {
+    device::conditions_of_blocks_are_those_of_all_threads(Device::CudaDriver);
+}
+
+/// See `device::checked::faults_of_kernels_have_the_messages_of_the_processor`.
+#[test]
+fn faults_of_kernels_have_the_messages_of_the_processor() {
+    device::checked::faults_of_kernels_have_the_messages_of_the_processor(Device::CudaDriver);
+}
+
+/// See `device::checked::the_first_fault_is_told`.
+#[test]
+fn the_first_fault_is_told() {
+    device::checked::the_first_fault_is_told(Device::CudaDriver);
+}
+
+/// See `device::checked::traps_are_seen_in_kernels`.
+#[test]
+fn traps_are_seen_in_kernels() {
+    device::checked::traps_are_seen_in_kernels(Device::CudaDriver);
+}
+
+/// See `device::checked_kernels_refuse_what_the_interpreter_refuses`.
+#[test]
+fn checked_kernels_refuse_what_the_interpreter_refuses() {
+    device::checked_kernels_refuse_what_the_interpreter_refuses(Device::CudaDriver, 7_100_000..7_100_012);
+}
+
+/// See `device::random_schedules_run_on_the_device`.
+#[test]
+fn random_schedules_run_on_the_device() {
+    device::random_schedules_run_on_the_device(Device::CudaDriver, 8_100_000..8_100_004);
+}
