@@ -78,7 +78,9 @@ impl ChainCommand {
             Action::Show { chain } => {
                 let chain = Chain::load(chain).map_err(wrong_chain)?;
                 let lines = chain.lines().into_iter().enumerate();
-                print(lines.map(|(at, line)| format!("{}. {line}\n", at + 1)).collect::<String>().as_bytes())
+                let steps: String = lines.map(|(at, line)| format!("{}. {line}\n", at + 1)).collect();
+                let tuned = chain.tuned().map_or_else(String::new, |tuned| format!("{tuned}\n"));
+                print((steps + &tuned).as_bytes())
             }
             Action::Diff { first, second } => {
                 let [first, second] = [first, second].map(|file| Chain::load(file).map_err(wrong_chain));

@@ -5,6 +5,7 @@
 mod allocator;
 mod blas;
 mod cache;
+mod call;
 mod chain;
 mod check;
 mod compile;
@@ -15,6 +16,8 @@ mod explain;
 mod failure;
 mod info;
 mod interpret;
+mod interrupt;
+mod measure;
 mod minimize;
 mod mpi_library;
 mod native;
@@ -29,6 +32,7 @@ mod source;
 mod strategy;
 mod terminal;
 mod transform;
+mod tune;
 mod verify;
 
 use std::process::ExitCode;
@@ -84,6 +88,7 @@ enum Command {
     Simplify(transform::Simplify),
     Optimize(optimize::Optimize),
     Chain(chain::ChainCommand),
+    Tune(tune::Tune),
 }
 
 fn main() -> ExitCode {
@@ -119,10 +124,11 @@ fn main() -> ExitCode {
         Command::Transforms(command) => command.execute(),
         Command::Match(command) => command.execute(terminal),
         Command::Transform(command) => command.execute(terminal),
-        // Reading, validation and simplification ask for the same proofs.
+        // Reading, validation and the steps of a rewrite ask for the same proofs.
         Command::Simplify(command) => with_proof_cache(|| command.execute(terminal)),
         Command::Optimize(command) => with_proof_cache(|| command.execute(terminal)),
-        Command::Chain(command) => command.execute(terminal),
+        Command::Chain(command) => with_proof_cache(|| command.execute(terminal)),
+        Command::Tune(command) => with_proof_cache(|| command.execute(terminal)),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -22,7 +22,7 @@ use sdfg_codegen::ranks::{RankLibrary, is_distributed, localise};
 use sdfg_codegen::source::{Architecture, BuildError, CCompiler, SourceError, SourceOptions};
 
 use crate::blas::BlasOption;
-use crate::crash::Running;
+use crate::crash::{Running, report_stack_overflows};
 use crate::data::{DataOptions, Exposed, SymbolValue, argument, check_symbols, with_dumps};
 use crate::failure::{Failure, did_you_mean};
 use crate::interpret::calls_c;
@@ -196,16 +196,30 @@ impl NativeOptions {
     ) -> Result<(Exposed, Lowered), Failure> {
         self.check_architectures(self.machine())?;
         let options = self.compile_options()?;
+        let exposed = with_dumps(self.read(source, data, terminal)?, data)?;
+        let lowered = self.lower_program(self.machine(), &exposed.program, lowering, options)?;
+        lowered.note_without_kernels(terminal);
+        Ok((exposed, lowered))
+    }
+
+    /// Checks a program, and inserts the values of symbols that have one for good.
+    pub(crate) fn read(
+        &self,
+        source: &Source,
+        data: &DataOptions,
+        terminal: Terminal,
+    ) -> Result<Validated, Failure> {
         if let Some(twice) = self.specialize.iter().find(|given| data.sets(&given.name)) {
             return Err(Failure::usage(format_args!("symbol `{}` is set twice", twice.name))
                 .at(format_args!("--specialize {}={}, --set {0}=...", twice.name, twice.value))
                 .help("--specialize gives the symbol its value for good: leave --set out"));
         }
-        let validated = self.specialized(source, source.validated(terminal)?, terminal)?;
-        let exposed = with_dumps(validated, data)?;
-        let lowered = self.lower_program(self.machine(), &exposed.program, lowering, options)?;
-        lowered.note_without_kernels(terminal);
-        Ok((exposed, lowered))
+        self.specialized(source, source.validated(terminal)?, terminal)
+    }
+
+    /// Expands and lowers a program that a transformation rewrote.
+    pub(crate) fn lower_rewritten(&self, program: &Validated) -> Result<Lowered, Failure> {
+        self.lower_program(self.machine(), program, &LowerOptions::default(), self.compile_options()?)
     }
 
     /// Checks, expands and lowers a program for a library, a distributed one for the ranks of MPI.
@@ -375,6 +389,51 @@ impl NativeOptions {
             Some(library) => library.object(object),
             None => object,
         })
+    }
+
+    /// Loads a lowered program into this process. The user consented to code of the program's own.
+    pub(crate) fn load(&self, lowered: &Lowered) -> Result<Library, Failure> {
+        if lowered.machine != Machine::Host {
+            // SAFETY: code of the program's own is there only if the user allows it, who vouches for it so.
+            return unsafe { lowered.device_code() };
+        }
+        let object = self.compile(lowered)?;
+        if object.requirements().openmp {
+            report_stack_overflows(self.threads);
+        }
+        // SAFETY: as above.
+        unsafe { Library::load_external(&object) }.map_err(Failure::usage)
+    }
+
+    /// Values of symbols that are inserted for good.
+    pub(crate) fn fixed(&self) -> impl Iterator<Item = (&str, i64)> {
+        self.specialize.iter().map(|given| (given.name.as_str(), given.value))
+    }
+
+    /// The options that decide how fast a program is, as words of the command line.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        let mut add = |name: &str, value: Option<String>| {
+            if let Some(value) = value {
+                words.extend([name.to_owned(), value]);
+            }
+        };
+        let name = |value: Option<clap::builder::PossibleValue>| Some(value?.get_name().to_owned());
+        add("--opt", name(self.level.to_possible_value()).filter(|_| self.level != Level::O3));
+        add("--cpu", Some(self.cpu.join(",")).filter(|names| names != "host"));
+        add("--features", Some(self.features.clone()).filter(|list| !list.is_empty()));
+        add("--float-mode", self.float_mode.and_then(|mode| name(mode.to_possible_value())));
+        add("--threads", self.threads.map(|threads| threads.to_string()));
+        add("--nested-threads", self.nested_threads.map(|threads| threads.to_string()));
+        let is_host = self.target == TargetMachine::Host;
+        add("--target", name(self.target.to_possible_value()).filter(|_| !is_host));
+        let given = [
+            (self.reproducible, "--reproducible"),
+            (self.checked, "--checked"),
+            (self.serial_components, "--serial-components"),
+        ];
+        words.extend(given.iter().filter(|(is_given, _)| *is_given).map(|(_, name)| (*name).to_owned()));
+        words
     }
 
     /// Refuses programs with sources or libraries of their own, unless the user allows them.

@@ -5,19 +5,17 @@ mod ranks;
 mod results;
 
 use std::num::NonZeroU32;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::Args;
-use sdfg::interpret::{Arguments, stream_of};
-use sdfg_codegen::interface::{ArgumentKind, Interface};
-use sdfg_codegen::load::{CallError, Library};
 use sdfg_codegen::lower::LowerOptions;
 
-use crate::crash::{report_signals, report_stack_overflows};
+use crate::call::call;
+use crate::crash::report_signals;
 use crate::data::{DataOptions, RunData};
 use crate::failure::Failure;
 use crate::interpret::without_callbacks;
-use crate::native::{Machine, NativeOptions, positive};
+use crate::native::{NativeOptions, positive};
 use crate::profile::ProfileOptions;
 use crate::source::Source;
 use crate::terminal::Terminal;
@@ -64,17 +62,7 @@ impl Run {
         self.native.consent(&lowered)?;
         without_callbacks(exposed.program.sdfg())?;
         let data = RunData::prepare(&exposed, &self.data, terminal)?;
-        let library = if lowered.machine != Machine::Host {
-            // SAFETY: code of the program's own is there only if the user allows it, who vouches for it so.
-            unsafe { lowered.device_code() }?
-        } else {
-            let object = self.native.compile(&lowered)?;
-            if object.requirements().openmp {
-                report_stack_overflows(self.native.threads());
-            }
-            // SAFETY: as above.
-            unsafe { Library::load_external(&object) }.map_err(Failure::usage)?
-        };
+        let library = self.native.load(&lowered)?;
         report_signals(lowered.running(), terminal);
         let mut times = Vec::new();
         let mut results = data.arguments.clone();
@@ -83,69 +71,17 @@ impl Run {
             if round > 0 {
                 results = data.arguments.clone();
             }
-            times.push(self.call(&library, &mut results, round + 1 == rounds, terminal)?);
+            let is_last = round + 1 == rounds;
+            times.push(call(&library, &mut results, self.native.threads(), |call, failed| {
+                // After the last run or a failure, what was measured is shown.
+                if is_last || failed { self.profile.report(call, terminal) } else { Ok(()) }
+            })?);
         }
         if self.repeat.is_some() {
             terminal.message(&timing(times));
         }
         data.finish(&results)
     }
-
-    /// Runs the program on the tensors in place, and tells how long it took; after the last run or a failure also what was
-    /// measured.
-    fn call(
-        &self,
-        library: &Library,
-        arguments: &mut Arguments,
-        is_last: bool,
-        terminal: Terminal,
-    ) -> Result<Duration, Failure> {
-        let interface = library.interface();
-        let mut tensors: Vec<(String, sdfg::tensor::Tensor)> = Vec::new();
-        let given: Vec<String> = arguments.tensors().map(|(name, _)| name.to_owned()).collect();
-        for name in given {
-            if interface.position(stream_of(&name).unwrap_or(&name)).is_some()
-                && let Some(tensor) = arguments.take(&name)
-            {
-                tensors.push((name, tensor));
-            }
-        }
-        let mut call = library.call();
-        if let Some(threads) = self.native.threads() {
-            call = call.threads(threads);
-        }
-        for (name, value) in arguments.symbols() {
-            if is_symbol(interface, name) {
-                call = call.symbol(name, value);
-            }
-        }
-        for (name, tensor) in &mut tensors {
-            call = call.tensor(name, tensor);
-        }
-        let start = Instant::now();
-        let mut prepared = call.prepare().map_err(Failure::usage)?;
-        // SAFETY: a user who runs a program natively vouches for it, as the documentation of the command says. Nothing else in this
-        // process depends on what it does.
-        let result = unsafe { prepared.run() };
-        let taken = start.elapsed();
-        if is_last || result.is_err() {
-            self.profile.report(&mut prepared, terminal)?;
-        }
-        drop(prepared);
-        result.map_err(|error| match error {
-            CallError::Failed { .. } => Failure::program(error),
-            _ => Failure::usage(error),
-        })?;
-        for (name, tensor) in tensors {
-            arguments.set(name, tensor);
-        }
-        Ok(taken)
-    }
-}
-
-fn is_symbol(interface: &Interface, name: &str) -> bool {
-    let argument = interface.position(name).map(|position| &interface.arguments()[position].kind);
-    matches!(argument, Some(ArgumentKind::Symbol { .. }))
 }
 
 fn timing(mut times: Vec<Duration>) -> String {

@@ -42,6 +42,7 @@ mod ranks;
 pub mod retarget;
 pub mod rewrites;
 pub mod strategy;
+pub mod tune;
 pub mod verify;
 
 pub use ranks::useful_ranks;
@@ -49,6 +50,6 @@ pub use ranks::useful_ranks;
 pub use engine::{
     Action, Anchor, Application, Chain, ChainError, Claim, Conditions, Evidence, Fact, Group, HEADINGS,
     Match, Matched, Metadata, Page, Parameter, ParameterError, Pipeline, Refusal, Registry, Section, Site,
-    Soundness, Step, Tables, Tally, TransformError, Transformation, apply, apply_under, checked, fixed_point,
-    matches, matches_with, places, simplify,
+    Soundness, Step, Tables, Tally, TransformError, Transformation, Tuned, apply, apply_under, checked,
+    fixed_point, matches, matches_with, places, simplify,
 };

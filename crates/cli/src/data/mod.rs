@@ -10,5 +10,6 @@ mod summary;
 
 pub(crate) use arguments::{RunData, argument, check_extents, check_sizes, check_symbols};
 pub(crate) use dump::{Exposed, with_dumps};
-pub(crate) use options::{DataOptions, SymbolValue};
+pub(crate) use generate::hash;
+pub(crate) use options::{DataOptions, Input, SymbolValue};
 pub(crate) use parts::{Parts, SharedOutput};

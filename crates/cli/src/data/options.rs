@@ -28,6 +28,19 @@ pub(crate) struct DataOptions {
 }
 
 impl DataOptions {
+    /// Symbols and inputs of a run whose results are not shown.
+    pub(crate) fn of_inputs(symbols: &[SymbolValue], inputs: &[Input]) -> Self {
+        DataOptions { symbols: symbols.to_vec(), inputs: inputs.to_vec(), ..DataOptions::default() }
+    }
+
+    /// The files that are read.
+    pub(crate) fn read_files(&self) -> impl Iterator<Item = &str> {
+        self.inputs.iter().filter_map(|input| match &input.contents {
+            Contents::File(path) => Some(path.as_str()),
+            Contents::Generated(_) => None,
+        })
+    }
+
     /// The files that are written.
     pub(crate) fn written_files(&self) -> impl Iterator<Item = &str> {
         let dumps = self.dumps.iter().filter_map(|dump| dump.path.as_deref());

@@ -20,6 +20,7 @@ mod refusals;
 mod strategy;
 mod streams;
 mod transform;
+mod tune;
 mod usage;
 
 use std::ffi::OsStr;

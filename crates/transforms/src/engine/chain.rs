@@ -13,7 +13,8 @@
 //! ```
 //!
 //! A step is at the elements of a match (`at` is a list of paths), at a match by its number, everywhere, or at the only match. The
-//! step `simplify` applies the strict transformations, at most `fuel` times if it has this parameter.
+//! step `simplify` applies the strict transformations, at most `fuel` times if it has this parameter. A chain that was tuned has the
+//! measurement as `"tuned"` ([`Tuned`]).
 
 use std::path::Path;
 
@@ -25,6 +26,7 @@ use thiserror::Error;
 
 use super::{
     Anchor, Conditions, ParameterError, Pipeline, Registry, Soundness, Step, TransformError, Transformation,
+    Tuned,
 };
 
 /// The name of the step that simplifies.
@@ -37,6 +39,8 @@ const VERSION: u32 = 1;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chain {
     pub(super) steps: Vec<ChainStep>,
+    /// The measurement that selected the parameters, if one did.
+    tuned: Option<Tuned>,
 }
 
 /// A step of a chain.
@@ -160,6 +164,8 @@ pub enum ChainError {
 struct File {
     version: u32,
     steps: Vec<FileStep>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tuned: Option<Tuned>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -197,6 +203,38 @@ fn is_empty(parameters: &Value) -> bool {
 }
 
 impl Chain {
+    pub(super) fn of_steps(steps: impl IntoIterator<Item = ChainStep>) -> Self {
+        Chain { steps: steps.into_iter().collect(), tuned: None }
+    }
+
+    /// Whether the check of some step takes a condition for granted that no code tests.
+    pub fn assumes(&self) -> bool {
+        self.steps.iter().any(|step| !step.under.is_empty() && !step.under.guard)
+    }
+
+    /// The measurement that selected the parameters, if one did.
+    pub fn tuned(&self) -> Option<&Tuned> {
+        self.tuned.as_ref()
+    }
+
+    /// The chain with the record of a measurement, or without one.
+    #[must_use]
+    pub fn with_tuned(self, tuned: Option<Tuned>) -> Self {
+        Chain { tuned, ..self }
+    }
+
+    /// The parameters of a step, from 0, as the chain gives them.
+    pub(crate) fn parameters(&self, step: usize) -> Option<&Value> {
+        self.steps.get(step).map(|step| &step.parameters)
+    }
+
+    /// Sets a parameter of a step, from 0, if there is such a step.
+    pub(crate) fn set_parameter(&mut self, step: usize, name: &str, value: Value) {
+        if let Some(parameters) = self.steps.get_mut(step).and_then(|step| step.parameters.as_object_mut()) {
+            parameters.insert(name.to_owned(), value);
+        }
+    }
+
     /// Number of steps.
     pub fn len(&self) -> usize {
         self.steps.len()
@@ -209,14 +247,13 @@ impl Chain {
 
     /// The first steps.
     pub fn cut(&self, count: usize) -> Chain {
-        Chain { steps: self.steps.iter().take(count).cloned().collect() }
+        Chain::of_steps(self.steps.iter().take(count).cloned())
     }
 
-    /// The steps of this chain and then those of another one.
+    /// The steps of this chain and then those of another one. Nobody measured both together, so the record of tuning is lost.
     #[must_use]
-    pub fn then(mut self, other: Chain) -> Chain {
-        self.steps.extend(other.steps);
-        self
+    pub fn then(self, other: Chain) -> Chain {
+        Chain::of_steps(self.steps.into_iter().chain(other.steps))
     }
 
     /// The number of steps that two chains begin with in common.
@@ -266,7 +303,11 @@ impl Chain {
             assume: step.under.assume.clone(),
             guard: step.under.guard,
         };
-        let file = File { version: VERSION, steps: self.steps.iter().map(step).collect() };
+        let file = File {
+            version: VERSION,
+            steps: self.steps.iter().map(step).collect(),
+            tuned: self.tuned.clone(),
+        };
         Ok(serde_json::to_string_pretty(&file)? + "\n")
     }
 
@@ -306,7 +347,7 @@ impl Chain {
                 under: Conditions { assume: step.assume, guard: step.guard },
             });
         }
-        Ok(Chain { steps })
+        Ok(Chain { steps, tuned: file.tuned })
     }
 
     /// Writes the chain to a file.

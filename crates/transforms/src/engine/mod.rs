@@ -17,6 +17,7 @@ mod shared_arguments;
 mod simplify;
 mod tables;
 mod transformation;
+mod tuned;
 
 pub use anchor::{Anchor, Step};
 pub use chain::{Action, Chain, ChainError};
@@ -34,3 +35,4 @@ pub use shared_arguments::checked;
 pub use simplify::{Tally, fixed_point, simplify};
 pub use tables::Tables;
 pub use transformation::Transformation;
+pub use tuned::Tuned;

@@ -196,7 +196,7 @@ impl Pipeline {
 
     /// The applications so far, to be replayed.
     pub fn chain(&self) -> Chain {
-        Chain { steps: self.applied.iter().map(|applied| applied.step.clone()).collect() }
+        Chain::of_steps(self.applied.iter().map(|applied| applied.step.clone()))
     }
 
     /// Validates the program.

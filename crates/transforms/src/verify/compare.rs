@@ -67,6 +67,16 @@ pub(super) fn compare(
     Ok(())
 }
 
+/// Compares the results of native runs of a program before and after a rewrite on the same inputs. Compilers reassociate and contract, so
+/// results may differ in rounding: an element by as much as [`Verifier::check`](super::Verifier::check) allows a sum that no order of
+/// execution changes.
+///
+/// # Errors
+/// [`Difference::Result`] with the first element that differs.
+pub fn agree(expected: &Arguments, found: &Arguments, soundness: Soundness) -> Result<(), Difference> {
+    compare(expected, found, soundness.max(Soundness::ChangesRounding), "native code", &[Spread::default()])
+}
+
 /// Units in the last place of an element by which sums in another order may differ.
 const OF_ELEMENT: f64 = 1024.0;
 

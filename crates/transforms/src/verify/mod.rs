@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use compare::Spread;
-pub use compare::same;
+pub use compare::{agree, same};
 pub use inputs::{Fitting, search};
 pub use reduce::reproducer;
 use sdfg::interpret::{Arguments, Interpreter, Options, Order};
