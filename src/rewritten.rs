@@ -69,6 +69,21 @@ pub struct Case {
 const ORDERS: u64 = 12;
 
 impl Case {
+    /// The program.
+    pub fn program(&self) -> &Sdfg {
+        &self.program
+    }
+
+    /// The arguments of its call.
+    pub fn arguments(&self) -> &Arguments {
+        &self.arguments
+    }
+
+    /// The arguments after a run of the interpreter.
+    pub fn expected(&self) -> &Arguments {
+        &self.expected
+    }
+
     /// Runs a program whose arithmetic is exact, or not.
     ///
     /// # Errors

@@ -1,7 +1,11 @@
 //! Kernels by way of the driver of CUDA: programs whose maps are kernels give the results of the interpreter. The driver and NVRTC are
 //! stand-ins, which run kernels on threads of this processor (`tests/cuda`).
 
+#[path = "device/agreement.rs"]
+mod agreement;
 mod device;
+#[path = "device/runtime.rs"]
+mod runtime;
 
 use sdfg_programs::random::Device;
 
@@ -21,6 +25,18 @@ fn second_third_of_polybench_runs_on_the_device() {
 #[test]
 fn last_third_of_polybench_runs_on_the_device() {
     device::polybench_runs_on_the_device(Device::CudaDriver, 2);
+}
+
+/// See `agreement::programs_of_agreement_run_on_the_device`.
+#[test]
+fn first_half_of_the_programs_of_agreement_runs_on_the_device() {
+    agreement::programs_of_agreement_run_on_the_device(Device::CudaDriver, 0, 2, 10);
+}
+
+/// See `agreement::programs_of_agreement_run_on_the_device`.
+#[test]
+fn second_half_of_the_programs_of_agreement_runs_on_the_device() {
+    agreement::programs_of_agreement_run_on_the_device(Device::CudaDriver, 1, 2, 10);
 }
 
 /// See `device::random_programs_run_on_the_device`.
@@ -93,4 +109,29 @@ fn checked_kernels_refuse_what_the_interpreter_refuses() {
 #[test]
 fn random_schedules_run_on_the_device() {
     device::random_schedules_run_on_the_device(Device::CudaDriver, 8_100_000..8_100_004);
+}
+
+/// The example programs run with their maps as kernels.
+#[test]
+fn example_programs_run_on_the_device() {
+    agreement::example_programs_run_on_the_device(Device::CudaDriver);
+}
+
+/// See `runtime::memory_that_a_device_does_not_have_is_an_error_with_sizes`.
+#[test]
+fn memory_that_a_device_does_not_have_is_an_error_with_sizes() {
+    runtime::memory_that_a_device_does_not_have_is_an_error_with_sizes(Device::CudaDriver, " are free)");
+}
+
+/// See `runtime::instances_that_begin_at_once`.
+#[test]
+fn instances_that_begin_at_once_give_the_same_results() {
+    let ended = runtime::instances_that_begin_at_once(Device::CudaDriver);
+    ended.unwrap_or_else(|error| panic!("{error}"));
+}
+
+/// See `runtime::kernels_and_copies_are_measured_by_the_device`.
+#[test]
+fn kernels_and_copies_are_measured_by_the_device() {
+    runtime::kernels_and_copies_are_measured_by_the_device(Device::CudaDriver);
 }

@@ -286,7 +286,7 @@ fn message_of_the_processor(program: &Validated, arguments: &Arguments) -> Strin
 }
 
 /// Arguments with these symbols and small numbers.
-fn given(program: &Sdfg, symbols: &[(String, i64)]) -> Arguments {
+pub(crate) fn given(program: &Sdfg, symbols: &[(String, i64)]) -> Arguments {
     let mut arguments = Arguments::new();
     for (name, value) in symbols {
         arguments.set_symbol(name, *value);
@@ -298,7 +298,7 @@ fn given(program: &Sdfg, symbols: &[(String, i64)]) -> Arguments {
         let extents = container.shape().iter().map(|extent| extent.eval(&value_of));
         let extents: Vec<i64> = extents.collect::<Result<_, _>>().unwrap_or_else(|error| panic!("{error}"));
         for (name, shape) in tensors_of(container, extents, || 5) {
-            let count = shape.iter().product::<i64>().max(0);
+            let count = shape.iter().product::<i64>().max(0) * i64::from(container.element.lanes());
             let bytes = (0..count)
                 .flat_map(|at| super::bytes(container.element.lane(), (at * 7 + 3) % 23 - 6))
                 .collect();
@@ -417,7 +417,7 @@ pub(crate) fn traps_are_seen_in_kernels(device: Device) {
 }
 
 /// The program with every map as a kernel that `GPUTransform` takes, if there is one.
-fn as_kernels(program: &Sdfg) -> Option<Validated> {
+pub(crate) fn as_kernels(program: &Sdfg) -> Option<Validated> {
     let mut program = program.clone();
     let transformation: Box<dyn Transformation> = Box::new(GpuTransform::default());
     fixed_point(&mut program, &[transformation], None);

@@ -46,7 +46,7 @@ pub(crate) fn on_device(program: &Validated, arguments: &Arguments, device: Devi
 }
 
 /// The program with every map as a kernel that `GPUTransform` takes, and their number.
-fn transformed(program: &Sdfg) -> (Validated, usize) {
+pub(crate) fn transformed(program: &Sdfg) -> (Validated, usize) {
     let mut program = program.clone();
     let transformation: Box<dyn Transformation> = Box::new(GpuTransform::default());
     let applied = fixed_point(&mut program, &[transformation], None);
@@ -55,7 +55,7 @@ fn transformed(program: &Sdfg) -> (Validated, usize) {
 }
 
 /// A real number or an integer.
-fn number(value: Value) -> f64 {
+pub(crate) fn number(value: Value) -> f64 {
     match value {
         Value::F64(value) => value,
         Value::F32(value) => f64::from(value),
@@ -68,6 +68,7 @@ fn bytes(ty: ScalarType, value: i64) -> Vec<u8> {
     match ty {
         ScalarType::F32 => (value as f32).to_le_bytes().to_vec(),
         ScalarType::F64 => (value as f64).to_le_bytes().to_vec(),
+        _ if ty.is_complex() => [bytes(ty.component(), value), bytes(ty.component(), 1 - value)].concat(),
         _ => value.to_le_bytes()[..ty.size()].to_vec(),
     }
 }

@@ -1,12 +1,13 @@
-//! Devices of this machine that run kernels: those of OpenCL, in the order in which `SDFG_DEVICE` numbers them.
+//! Devices of this machine that run kernels: those of CUDA and those of OpenCL, each in the order in which `SDFG_DEVICE` numbers them.
 //!
-//! Compiled programs look for a device by themselves (`crates/runtime/src/opencl/device.c`); this list is for users. The driver is
-//! found at run time, as there.
+//! Compiled programs look for a device by themselves (`device.c` in `crates/runtime/src/cuda` and `crates/runtime/src/opencl`); these
+//! lists are for users. The drivers are found at run time, as there.
 
-use std::ffi::c_void;
+use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr::null_mut;
 
 use libloading::{Library, Symbol};
+use sdfg_runtime::nvrtc::Architecture;
 
 /// The library that finds the drivers of OpenCL.
 const LOADER: &str = "libOpenCL.so.1";
@@ -40,6 +41,26 @@ pub struct OpenClDevice {
     pub extensions: Vec<String>,
 }
 
+/// The driver of CUDA, and the variable that names another file.
+const CUDA_DRIVER: (&str, &str) = ("libcuda.so.1", "SDFG_CUDA_DRIVER");
+
+/// A device of CUDA.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CudaDevice {
+    /// Its name.
+    pub name: String,
+    /// The architecture of its code, as `--cuda-arch` takes it.
+    pub architecture: Architecture,
+    /// The version of CUDA that the driver has: 1000 times the major one, and 10 times the minor one.
+    pub driver: u32,
+    /// Bytes of its memory.
+    pub memory: u64,
+    /// The most bytes of memory that the threads of a block share without a request for more.
+    pub block_memory: u64,
+    /// The most threads of a block.
+    pub block_threads: u64,
+}
+
 /// Why the devices are not known.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DevicesError {
@@ -50,6 +71,24 @@ pub enum DevicesError {
     NoDriver {
         /// The message of the loader.
         reason: String,
+    },
+    /// The machine has no driver of CUDA.
+    #[error(
+        "no driver of CUDA: {reason} (NVIDIA's driver has it; the variable SDFG_CUDA_DRIVER names another file)"
+    )]
+    NoCudaDriver {
+        /// The message of the loader.
+        reason: String,
+    },
+    /// The driver of CUDA has an error, such as that there is no device.
+    #[error("the driver of CUDA fails: error {code} at {function}{text}")]
+    Cuda {
+        /// The number of the error.
+        code: i32,
+        /// The function of the driver.
+        function: &'static str,
+        /// What the driver says, behind a colon.
+        text: String,
     },
 }
 
@@ -104,6 +143,120 @@ pub fn opencl_devices() -> Result<Vec<OpenClDevice>, DevicesError> {
     // Threads of the driver may still run its code.
     std::mem::forget(library);
     Ok(found)
+}
+
+/// The functions of CUDA's driver that say what devices there are.
+struct CudaDriver {
+    library: Library,
+}
+
+impl CudaDriver {
+    fn open() -> Result<Self, DevicesError> {
+        let (usual, variable) = CUDA_DRIVER;
+        let asked = std::env::var(variable).ok().filter(|name| !name.is_empty());
+        // SAFETY: the driver may be opened by any process; the user names another file.
+        let library = unsafe { Library::new(asked.as_deref().unwrap_or(usual)) };
+        let missing = |error: libloading::Error| DevicesError::NoCudaDriver { reason: error.to_string() };
+        Ok(CudaDriver { library: library.map_err(missing)? })
+    }
+
+    /// A function of a type that its name has in cuda.h.
+    ///
+    /// # Safety
+    /// The type is that of the function.
+    unsafe fn function<T>(&self, name: &'static str) -> Result<Symbol<'_, T>, DevicesError> {
+        let missing = |error: libloading::Error| DevicesError::NoCudaDriver { reason: error.to_string() };
+        // SAFETY: the caller vouches for the type.
+        unsafe { self.library.get(name.as_bytes()) }.map_err(missing)
+    }
+
+    /// Goes on if a function succeeded.
+    fn succeeded(&self, function: &'static str, code: i32) -> Result<(), DevicesError> {
+        if code == 0 {
+            return Ok(());
+        }
+        let mut said: *const c_char = std::ptr::null();
+        // SAFETY: the type is that of CUDA 6 and later; the text is a constant of the driver.
+        let text = unsafe {
+            self.function::<unsafe extern "C" fn(c_int, *mut *const c_char) -> c_int>("cuGetErrorString")
+                .ok()
+                .filter(|ask| ask(code, &raw mut said) == 0 && !said.is_null())
+                .map(|_| format!(": {}", std::ffi::CStr::from_ptr(said).to_string_lossy()))
+        };
+        Err(DevicesError::Cuda { code, function, text: text.unwrap_or_default() })
+    }
+
+    /// A number that a function writes behind its first pointer.
+    fn count(&self, function: &'static str) -> Result<c_int, DevicesError> {
+        let mut value: c_int = 0;
+        // SAFETY: the type is that of the functions that are asked for here.
+        let code =
+            unsafe { self.function::<unsafe extern "C" fn(*mut c_int) -> c_int>(function)?(&raw mut value) };
+        self.succeeded(function, code)?;
+        Ok(value)
+    }
+
+    /// A property of a device, by its number in cuda.h.
+    fn attribute(&self, what: c_int, device: c_int) -> Result<c_int, DevicesError> {
+        let (name, mut value) = ("cuDeviceGetAttribute", 0);
+        // SAFETY: the type is that of the function.
+        let code = unsafe {
+            self.function::<unsafe extern "C" fn(*mut c_int, c_int, c_int) -> c_int>(name)?(
+                &raw mut value,
+                what,
+                device,
+            )
+        };
+        self.succeeded(name, code)?;
+        Ok(value)
+    }
+
+    fn device(&self, number: c_int, driver: u32) -> Result<CudaDevice, DevicesError> {
+        let (mut device, mut bytes, mut name): (c_int, usize, [u8; 256]) = (0, 0, [0; 256]);
+        // SAFETY: the types are those of the functions, and the buffer has as many bytes as the call says.
+        unsafe {
+            let get = self.function::<unsafe extern "C" fn(*mut c_int, c_int) -> c_int>("cuDeviceGet")?;
+            self.succeeded("cuDeviceGet", get(&raw mut device, number))?;
+            let of = "cuDeviceGetName";
+            let ask = self.function::<unsafe extern "C" fn(*mut c_char, c_int, c_int) -> c_int>(of)?;
+            self.succeeded(of, ask(name.as_mut_ptr().cast(), 255, device))?;
+            let of = "cuDeviceTotalMem_v2";
+            let ask = self.function::<unsafe extern "C" fn(*mut usize, c_int) -> c_int>(of)?;
+            self.succeeded(of, ask(&raw mut bytes, device))?;
+        }
+        let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
+        let number = |what| self.attribute(what, device).map(|value| u64::try_from(value).unwrap_or(0));
+        // Of cuda.h: compute capability 75 and 76, threads 1, shared memory 8.
+        let architecture = 10 * number(75)? + number(76)?;
+        Ok(CudaDevice {
+            name: String::from_utf8_lossy(&name[..end]).trim().to_owned(),
+            architecture: Architecture {
+                number: u16::try_from(architecture).unwrap_or(u16::MAX),
+                is_ptx: false,
+            },
+            driver,
+            memory: bytes as u64,
+            block_memory: number(8)?,
+            block_threads: number(1)?,
+        })
+    }
+}
+
+/// The devices of CUDA.
+///
+/// # Errors
+/// [`DevicesError`] if the machine has no driver of CUDA, or the driver no device.
+pub fn cuda_devices() -> Result<Vec<CudaDevice>, DevicesError> {
+    let driver = CudaDriver::open()?;
+    // SAFETY: the type is that of the function.
+    let code = unsafe { driver.function::<unsafe extern "C" fn(c_uint) -> c_int>("cuInit")?(0) };
+    driver.succeeded("cuInit", code)?;
+    let version = u32::try_from(driver.count("cuDriverGetVersion")?).unwrap_or(0);
+    let count = driver.count("cuDeviceGetCount")?;
+    let devices = (0..count).map(|number| driver.device(number, version)).collect();
+    // Threads of the driver may still run its code.
+    std::mem::forget(driver.library);
+    devices
 }
 
 /// At most 16 handles, as compiled programs look at.

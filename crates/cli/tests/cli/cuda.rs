@@ -64,6 +64,25 @@ fn kernels_run_by_the_driver() {
 }
 
 #[test]
+fn devices_are_listed() {
+    let cuda = OnCuda::new();
+    let answer = cuda.run(&["devices"], &[("OCL_ICD_VENDORS", "/nowhere")]);
+    answer.prints(&[
+        "CUDA (--target cuda):\n0: Stand-in S80 (sm_80, driver of CUDA 12.0)\n   8192 MiB, blocks of up to 1024 threads (used: 1024) and 48 KiB (used: 48)\n\
+         1: Stand-in S90 (sm_90, ",
+        "OpenCL",
+    ]);
+    // Devices of the other interface are listed without a driver of this one.
+    let without = cuda.run(&["devices"], &[("SDFG_CUDA_DRIVER", "/nowhere.so")]);
+    assert!(
+        without.stdout.contains("no driver of CUDA: /nowhere.so") || without.status == Some(2),
+        "{without:#?}"
+    );
+    let none = [("SDFG_STAND_IN", "none"), ("OCL_ICD_VENDORS", "/nowhere")];
+    cuda.run(&["devices"], &none).fails(2, &["error 100 at cuInit: no CUDA-capable device is detected"]);
+}
+
+#[test]
 fn failures_of_the_device_have_its_messages() {
     let cuda = OnCuda::new();
     let without_cache = ("SDFG_CACHE", "");

@@ -686,7 +686,8 @@ fn devices_that_are_not_there() {
     let none = "/nowhere";
     let answer = bench.run_with(&run, "", &[("SDFG_DEVICE", "none"), ("OCL_ICD_VENDORS", none)]);
     answer.fails(1, &["OpenCL"]);
-    bench.run_with(&["devices"], "", &[("OCL_ICD_VENDORS", none)]).fails(2, &["OpenCL"]);
+    let none_at_all = [("OCL_ICD_VENDORS", none), ("SDFG_CUDA_DRIVER", "/nowhere.so")];
+    bench.run_with(&["devices"], "", &none_at_all).fails(2, &["no driver of CUDA: /nowhere.so", "OpenCL"]);
     // Without the option, the refusal names it.
     bench
         .run(&["run", "gpu.sdft", "--set", "N=3"])

@@ -71,10 +71,10 @@ impl<'w, 'p> Function<'w, 'p> {
         let (shared, thread) = (dialect.shared(), dialect.thread(0));
         self.declare("sdfg_stop", format!("{shared} int sdfg_stop[1];"));
         self.declare(FAILED, format!("int {FAILED} = 0;"));
-        // A kernel without barriers does not read it.
-        self.line("(void)sdfg_stop;");
         self.line(format!("if ({thread} == 0u) {{ {STOP} = 0; }}"));
         self.line(dialect.barrier());
+        // A kernel without barriers does not read it elsewhere.
+        self.line(format!("(void){STOP};"));
     }
 
     /// Behind a barrier: the block ends if one of its threads failed before it.

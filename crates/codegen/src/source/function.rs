@@ -10,6 +10,7 @@ use super::error::{Print, defect};
 use super::fault::Faults;
 use super::program::Program;
 use super::stream::Collector;
+use super::tasklet::unsupported;
 use super::text::{Code, Lines, Precedence};
 use crate::interface::Status;
 use crate::plan::{Allocation, BufferId, Captures, Declarations, JumpTarget, PassedAs, Space, Statement};
@@ -463,7 +464,10 @@ impl<'w, 'p> Function<'w, 'p> {
     /// Ends the function with the status that a call returns, unless it is 0.
     pub(super) fn take_status(&mut self, call: &str) -> Print<()> {
         if self.returns == Returns::Nothing {
-            return Err(defect("a function without a status calls the device"));
+            // Such functions run on several threads at once, and a device takes the commands of one.
+            return Err(unsupported(
+                "kernels, copies and memory of a device in a task or a parallel map of the host",
+            ));
         }
         self.is_fallible = true;
         self.line(format!("status = {call};"));
