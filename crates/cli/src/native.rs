@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::Path;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Parser, ValueEnum};
 use sdfg::edit::Editor;
 use sdfg::ir::{FloatMode, Sdfg};
 use sdfg::symbolic::{Expr, Symbol};
@@ -126,8 +126,9 @@ enum Level {
     Fast,
 }
 
+/// The floating-point mode of `--float-mode`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Floats {
+pub(crate) enum Floats {
     /// Every operation is rounded separately, in program order.
     Strict,
     /// A product may be fused with the sum that uses it.
@@ -164,7 +165,24 @@ pub(crate) struct Lowered {
     library: Option<RankLibrary>,
 }
 
+/// The options alone, for [`NativeOptions::of`].
+#[derive(Parser)]
+struct Alone {
+    #[command(flatten)]
+    native: NativeOptions,
+}
+
 impl NativeOptions {
+    /// The defaults with a number of threads and a floating-point mode.
+    pub(crate) fn of(
+        threads: Option<NonZeroU32>,
+        float_mode: Option<Floats>,
+        allow_external: bool,
+    ) -> Result<Self, Failure> {
+        let Alone { native } = Alone::try_parse_from(["sdfg"]).map_err(Failure::usage)?;
+        Ok(NativeOptions { threads, float_mode, allow_external, ..native })
+    }
+
     pub(crate) fn threads(&self) -> Option<NonZeroU32> {
         self.threads
     }

@@ -27,6 +27,11 @@ impl Program {
         Ok(self.source()?.validated(terminal)?.sdfg().clone())
     }
 
+    /// Whether C and C++ code of the program is permitted.
+    pub(crate) fn allow_external(&self) -> bool {
+        self.allow_external
+    }
+
     /// Reads the file.
     pub(crate) fn source(&self) -> Result<Source, Failure> {
         Ok(Source::read(&self.program, self.allow_external)?.retargeted(self.retarget))

@@ -24,6 +24,7 @@ use crate::terminal::Terminal;
 use crate::transform::wrong_chain;
 use bench::NativeBench;
 use journal::Records;
+pub(crate) use report::milliseconds;
 
 /// Search the parameters of a chain with which a program runs fastest, by measurement, and write the chain with them.
 ///

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sdfg::ir::Sdfg;
 use sdfg::symbolic::Symbol;
-use sdfg_transforms::auto::{Decision, Target, optimize};
+use sdfg_transforms::auto::{Decision, Target, optimize, optimize_watched};
 use sdfg_transforms::strategy::model::Machine;
 use sdfg_transforms::{Pipeline, Registry};
 
@@ -197,4 +197,31 @@ fn no_map_is_faster_than_its_memory() {
     let decisions = optimize(&mut pipeline, &Registry::standard(), &Target { machine, sizes });
     let seconds = 2.0 * 8.0 * 1e8 / 1e9;
     assert!((seconds..2.0 * seconds).contains(&decisions[0].before), "{}", decisions[0]);
+}
+
+/// Decisions are the same whether somebody watches. The program after each is the one before the next, unless simplification or a
+/// refusal comes between.
+#[test]
+fn decisions_are_told_with_their_programs() {
+    let text = program(&map("i = 0:N, j = 0:N", "y = x0 + 1", &["A[j, i]"], "B[j, i]"));
+    let parsed: Sdfg = sdfg::text::parse("test.sdft", &text).expect("a program");
+    let target = Target { machine: Machine::default(), sizes: BTreeMap::new() };
+    let mut told: Vec<(Decision, [String; 2])> = Vec::new();
+    let mut pipeline = Pipeline::on(parsed.clone());
+    let decisions =
+        optimize_watched(&mut pipeline, &Registry::standard(), &target, &mut |decision, programs| {
+            told.push((decision.clone(), programs.map(|program| sdfg::text::print(&program))));
+        });
+    let mut plain = Pipeline::on(parsed.clone());
+    let same = optimize(&mut plain, &Registry::standard(), &target);
+    let lines = |all: &[Decision]| all.iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!((lines(&decisions), plain.chain()), (lines(&same), pipeline.chain()));
+    assert_eq!(told.len(), decisions.len());
+    // The order of the dimensions is changed, and tiles are looked at, but not kept.
+    let [(first, [before, after]), (last, [stays, tried])] = &told[..] else { panic!("{told:#?}") };
+    assert!(first.is_kept && first.transformation.starts_with("MapDimShuffle"), "{first}");
+    assert!(!last.is_kept && last.transformation.starts_with("MapTiling"), "{last}");
+    assert_eq!(*before, sdfg::text::print(&parsed));
+    assert_eq!((stays, after), (after, &sdfg::text::print(pipeline.program())));
+    assert!(tried.contains("m.tiles0") && !after.contains("m.tiles0"), "{tried}");
 }

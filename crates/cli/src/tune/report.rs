@@ -8,7 +8,7 @@ const ROWS: usize = 12;
 const REFUSALS: usize = 5;
 
 /// Milliseconds with four digits.
-fn milliseconds(seconds: f64) -> String {
+pub(crate) fn milliseconds(seconds: f64) -> String {
     let number = seconds * 1e3;
     let digits = if number < 10.0 { 3 } else { 2 - usize::from(number >= 100.0) };
     format!("{number:.digits$} ms")

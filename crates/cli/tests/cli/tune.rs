@@ -231,3 +231,24 @@ fn an_interrupt_leaves_the_best_chain_so_far() {
     let last: Value = serde_json::from_str(log.lines().last().expect("a line")).expect("JSON");
     assert_ne!(last["outcome"], "begun", "{log}");
 }
+
+#[test]
+fn decisions_of_the_optimiser_are_measured() {
+    let bench = bench();
+    let fixed = ["optimize", "p.sdft", "--set", "N=64", "--explain", "--threads", "1", "-o", "f.sdft"];
+    let plain = bench.run(&["optimize", "p.sdft", "--set", "N=64", "--explain"]);
+    let measured = bench.run(&[&fixed[..], &["--measure"]].concat());
+    measured.prints(&[]);
+    // The same decisions and the same program.
+    let written = std::fs::read_to_string(bench.path("f.sdft")).expect("a program");
+    assert_eq!(plain.prints(&[]).stdout, written);
+    assert!(!plain.stderr.trim().is_empty());
+    for decision in plain.stderr.lines() {
+        let told = measured.stderr.lines().find(|line| line.starts_with(decision));
+        assert!(told.is_some_and(|line| line.contains("; measured ")), "{decision}: {measured:#?}");
+    }
+    assert!(measured.stderr.contains("all together: measured "), "{measured:#?}");
+    bench.run(&["optimize", "p.sdft", "--set", "N=64", "--measure"]).fails(2, &["--explain"]);
+    bench.run(&["optimize", "p.sdft", "--explain", "--measure"]).fails(2, &["symbol without a value: N"]);
+    bench.run(&["optimize", "p.sdft", "--set", "N=64", "--threads", "1"]).fails(2, &["--measure"]);
+}

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 
 use sdfg::symbolic::Symbol;
 
-pub use rules::{Decision, optimize};
+pub use rules::{Decision, Watch, optimize, optimize_watched};
 
 use crate::strategy::model::Machine;
 

@@ -66,12 +66,34 @@ fn shown(seconds: f64) -> String {
     format!("{number:.digits$} {unit}")
 }
 
+/// Takes a decision with the program before it, and the program after the transformation, whether that was kept or not.
+pub type Watch<'w> = dyn FnMut(&Decision, [Sdfg; 2]) + 'w;
+
 /// Optimises the program of a pipeline. The pipeline has the transformations that were kept. Gives all decisions, in order.
 ///
 /// `registry` has the transformations of simplification.
 pub fn optimize(pipeline: &mut Pipeline, registry: &Registry, target: &Target) -> Vec<Decision> {
+    optimized(pipeline, registry, target, None)
+}
+
+/// The same, and tells each decision with its programs, so that they can be measured. Decisions do not depend on that.
+pub fn optimize_watched(
+    pipeline: &mut Pipeline,
+    registry: &Registry,
+    target: &Target,
+    watch: &mut Watch<'_>,
+) -> Vec<Decision> {
+    optimized(pipeline, registry, target, Some(watch))
+}
+
+fn optimized<'p>(
+    pipeline: &'p mut Pipeline,
+    registry: &'p Registry,
+    target: &'p Target,
+    watch: Option<&'p mut Watch<'p>>,
+) -> Vec<Decision> {
     let model = Model { target };
-    let mut run = Run { pipeline, registry, model, decisions: Vec::new() };
+    let mut run = Run { pipeline, registry, model, decisions: Vec::new(), watch };
     run.simplify();
     run.everywhere(LoopToMap::default());
     run.everywhere(MapFusion::default());
@@ -88,9 +110,15 @@ struct Run<'p> {
     registry: &'p Registry,
     model: Model<'p>,
     decisions: Vec<Decision>,
+    watch: Option<&'p mut Watch<'p>>,
 }
 
 impl Run<'_> {
+    /// The present program, if somebody wants to see programs.
+    fn program(&self) -> Option<Sdfg> {
+        self.watch.is_some().then(|| self.pipeline.program().clone())
+    }
+
     fn seconds(&self) -> f64 {
         self.model.seconds(self.pipeline.program())
     }
@@ -109,28 +137,30 @@ impl Run<'_> {
         if count == 0 {
             return;
         }
-        let before = self.seconds();
+        let (before, program) = (self.seconds(), self.program());
         let steps = self.pipeline.applications().count();
         if self.pipeline.apply(Step::from(transformation.clone()).everywhere(None)).is_err() {
             return;
         }
         self.simplify();
         let after = self.seconds();
+        let programs = program.zip(self.program());
         let is_kept = after <= before;
         if !is_kept {
             self.undo_to(steps);
         }
-        self.decide(&transformation, counted(count), (before, after), is_kept);
+        self.decide(&transformation, counted(count), (before, after), is_kept, programs);
     }
 
     /// Products of matrices become library nodes, whose expansions know the caches.
     fn lift(&mut self) {
         let transformation = LiftToLibrary::default();
         let count = matches(self.pipeline.program(), &transformation).len();
-        let before = self.seconds();
+        let (before, program) = (self.seconds(), self.program());
         if count > 0 && self.pipeline.apply(Step::from(transformation.clone()).everywhere(None)).is_ok() {
             let after = self.seconds();
-            self.decide(&transformation, counted(count), (before, after), true);
+            let programs = program.zip(self.program());
+            self.decide(&transformation, counted(count), (before, after), true, programs);
         }
     }
 
@@ -165,8 +195,15 @@ impl Run<'_> {
                 }
             }
             let Some((after, candidate)) = best else { continue };
-            let is_kept = after < gain * before && self.pipeline.apply_at(&candidate, &found).is_ok();
-            self.decide(&candidate, at, (before, after), is_kept);
+            let (is_worthwhile, program) = (after < gain * before, self.program());
+            let is_applied =
+                (is_worthwhile || program.is_some()) && self.pipeline.apply_at(&candidate, &found).is_ok();
+            let programs = program.zip(self.program().filter(|_| is_applied));
+            if is_applied && !is_worthwhile {
+                // The application is there, so this cannot fail.
+                let _ = self.pipeline.undo();
+            }
+            self.decide(&candidate, at, (before, after), is_worthwhile && is_applied, programs);
         }
     }
 
@@ -180,6 +217,7 @@ impl Run<'_> {
         at: String,
         (before, after): (f64, f64),
         is_kept: bool,
+        programs: Option<(Sdfg, Sdfg)>,
     ) {
         let mut shown = transformation.metadata().name.to_owned();
         let is_set = |value: &Value| value.as_array().is_some_and(|list| !list.is_empty());
@@ -187,7 +225,11 @@ impl Run<'_> {
         for (name, value) in parameters.as_object().into_iter().flatten().filter(|(_, value)| is_set(value)) {
             shown.push_str(&format!(" {name}={value}"));
         }
-        self.decisions.push(Decision { transformation: shown, at, before, after, is_kept });
+        let decision = Decision { transformation: shown, at, before, after, is_kept };
+        if let (Some(watch), Some((one, other))) = (&mut self.watch, programs) {
+            watch(&decision, [one, other]);
+        }
+        self.decisions.push(decision);
     }
 }
 

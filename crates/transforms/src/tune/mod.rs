@@ -21,4 +21,4 @@ mod trial;
 pub use log::{Entry, Log, LogError};
 pub use search::{Ended, Found, Journal, Outcome, Progress, SearchError, Settings, search};
 pub use space::{Point, Space, Variable, VaryError};
-pub use trial::{Bench, Comparison, Trial, Unfit};
+pub use trial::{Bench, Comparison, Trial, Unfit, compare};

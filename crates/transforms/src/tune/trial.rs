@@ -123,7 +123,7 @@ fn median(sorted: &[f64]) -> f64 {
 ///
 /// # Errors
 /// [`Unfit`] if a run fails.
-pub(super) fn compare(
+pub fn compare(
     bench: &mut dyn Bench,
     [candidate, other]: [&Point; 2],
     turns: usize,
