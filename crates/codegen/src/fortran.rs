@@ -38,8 +38,9 @@ pub fn fortran_module(interface: &Interface) -> String {
         "\n  ! Configuration of an instance: `size` is c_sizeof of it, `num_threads` 0 for the default.\n\
          \x20 type, bind(c) :: {name}_config\n\
          \x20   integer(c_size_t) :: size = 0\n\
-         \x20   integer(c_int32_t) :: num_threads = 0\n{communicator}\
+         \x20   integer(c_int32_t) :: num_threads = 0\n{device}{communicator}\
          \x20 end type\n\n",
+        device = if interface.has_device() { DEVICE } else { "" },
         communicator = if interface.ranks().is_some() { COMMUNICATOR } else { "" }
     );
     if interface.arguments().iter().any(|argument| matches!(argument.kind, ArgumentKind::Queue { .. })) {
@@ -143,6 +144,10 @@ fn instances(text: &mut String, interface: &Interface) {
 }
 
 /// Further members of the configuration of a distributed program.
+const DEVICE: &str = "    ! c_loc of a text that ends with c_null_char: the number of a device in `sdfg devices`, or a part of its name.
+    type(c_ptr) :: device = c_null_ptr
+";
+
 const COMMUNICATOR: &str =
     "    ! 0: the world, 2: communicator is c_loc of an integer(c_int64_t) with the handle of a communicator.
     integer(c_int32_t) :: communicator_kind = 0

@@ -39,6 +39,7 @@ pub fn c_header(interface: &Interface) -> String {
     text.push_str("#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
     status_codes(&mut text, name);
     let ranks = interface.ranks();
+    let device = if interface.has_device() { DEVICE } else { "" };
     let (communicator, collective) = ranks.map_or(("", ""), |_| (ranks::COMMUNICATOR, ranks::COLLECTIVE));
     let _ = write!(
         text,
@@ -49,7 +50,7 @@ pub fn c_header(interface: &Interface) -> String {
          typedef struct {name}_config {{\n\
          \x20   size_t size;         /* sizeof({name}_config) */\n\
          \x20   int32_t num_threads; /* threads of parallel regions; 0: the default */\n\
-         {communicator}}} {name}_config;\n\n\
+         {device}{communicator}}} {name}_config;\n\n\
          /* Makes an instance; `config` may be NULL. `*handle` is set to NULL on failure. {collective}*/\n\
          int32_t {name}_create(const {name}_config *config, {name}_t **handle);\n\n\
          /* Why the last call on `handle` failed; an empty text if it did not. Owned by the handle. */\n\
@@ -94,6 +95,9 @@ pub fn c_header(interface: &Interface) -> String {
     );
     text
 }
+
+/// The choice of a device.
+const DEVICE: &str = "    const char *device;  /* its number in `sdfg devices`, or a part of its name; NULL: that of the variable SDFG_DEVICE */\n";
 
 const LINKING: &str =
     "Link with -lm, and with an OpenMP runtime (-lgomp or -lomp) when the static library is used.";

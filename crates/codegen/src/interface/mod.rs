@@ -315,6 +315,7 @@ pub struct Interface {
     arguments: Vec<Argument>,
     callbacks: Vec<Callback>,
     has_profile: bool,
+    has_device: bool,
     structures: Vec<CallerStructure>,
     ranks: Option<Ranks>,
 }
@@ -418,7 +419,15 @@ impl Interface {
             }
         }
         let (name, callbacks, structures) = (name.to_owned(), Vec::new(), Vec::new());
-        Ok(Interface { name, arguments, callbacks, has_profile: false, structures, ranks: None })
+        Ok(Interface {
+            name,
+            arguments,
+            callbacks,
+            has_profile: false,
+            has_device: false,
+            structures,
+            ranks: None,
+        })
     }
 
     /// The same of a program that calls functions of its caller, which are passed after the arguments.
@@ -440,6 +449,17 @@ impl Interface {
     /// The same of a program with or without timers.
     pub fn with_profile(self, has_profile: bool) -> Self {
         Interface { has_profile, ..self }
+    }
+
+    /// The same of a program with or without kernels or memory of a device, which callers may choose.
+    #[must_use]
+    pub fn with_device(self, has_device: bool) -> Self {
+        Interface { has_device, ..self }
+    }
+
+    /// Whether the program uses a device, which the configuration of an instance may name.
+    pub fn has_device(&self) -> bool {
+        self.has_device
     }
 
     /// The same with structures that C callers may pass in the place of their members.

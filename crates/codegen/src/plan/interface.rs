@@ -55,6 +55,7 @@ impl Plan {
             kind: ArgumentKind::Symbol { ty: symbol.ty },
         });
         let interface = Interface::new(&self.name, containers.chain(symbols).collect())?;
-        interface.with_profile(self.profile.is_some()).with_callbacks(self.callbacks.clone())
+        let interface = interface.with_profile(self.profile.is_some()).with_device(self.uses_device());
+        interface.with_callbacks(self.callbacks.clone())
     }
 }

@@ -140,6 +140,12 @@ impl Plan {
         })
     }
 
+    /// Whether a run needs a device: for kernels, or for memory.
+    pub fn uses_device(&self) -> bool {
+        let mut spaces = self.buffers.iter().map(|buffer| buffer.space);
+        spaces.any(|space| space == super::Space::DeviceGlobal) || self.has_kernels()
+    }
+
     /// The buffer.
     pub fn buffer(&self, id: BufferId) -> &Buffer {
         &self.buffers[id.index()]

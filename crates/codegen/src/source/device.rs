@@ -9,7 +9,7 @@ use super::memory::product;
 use super::program::Program;
 use super::text::Code;
 use crate::interface::Status;
-use crate::plan::{Argument, Space};
+use crate::plan::Argument;
 
 impl Function<'_, '_> {
     /// Starts a kernel on blocks of threads, with values and addresses of memory.
@@ -134,9 +134,7 @@ impl Program<'_> {
 
     /// Whether a run uses a device by its runtime.
     fn uses_device(&self) -> bool {
-        let mut spaces = self.plan.buffers.iter().map(|buffer| buffer.space);
-        self.dialect.has_device_runtime()
-            && (self.has_kernels() || spaces.any(|space| space == Space::DeviceGlobal))
+        self.dialect.has_device_runtime() && (self.has_kernels() || self.plan.uses_device())
     }
 
     /// Opens the device.
@@ -149,7 +147,7 @@ impl Program<'_> {
             Dialect::C | Dialect::Cuda | Dialect::OpenCl => "",
         };
         f.on_success_of(&format!(
-            "sdfg_device_open(&handle->device, sdfg_kernels, (uint32_t)(sizeof sdfg_kernels / sizeof sdfg_kernels[0]), sdfg_kernel_options{images})"
+            "sdfg_device_open(&handle->device, handle->device_name, sdfg_kernels, (uint32_t)(sizeof sdfg_kernels / sizeof sdfg_kernels[0]), sdfg_kernel_options{images})"
         ))
     }
 

@@ -51,11 +51,15 @@ impl Program<'_> {
             text.push_str(&format!("    void *{name};\n    int64_t sdfg_{name}_bytes;\n"));
         }
         if self.dialect.has_device_runtime() {
-            text.push_str("    sdfg_device *device;\n");
+            text.push_str("    sdfg_device *device;\n    char *device_name;\n");
         }
         text.push_str(&self.fields_of_checks());
         text.push_str(&self.callback_fields());
-        text.push_str(&format!("}} {name}_t;\n\ntypedef struct {name}_config {{\n    size_t size;\n    int32_t num_threads;\n}} {name}_config;\n"));
+        text.push_str(&format!(
+            "}} {name}_t;\n\ntypedef struct {name}_config {{\n    size_t size;\n    int32_t num_threads;\n"
+        ));
+        text.push_str(if self.plan.uses_device() { "    const char *device;\n" } else { "" });
+        text.push_str(&format!("}} {name}_config;\n"));
         text
     }
 
@@ -172,6 +176,7 @@ impl Program<'_> {
 
     fn create(&self, interface: &Interface, threads: u32) {
         let name = interface.name();
+        let (refused, kept) = self.named_device();
         self.define(format!(
             "SDFG_API int32_t {name}_create(const {name}_config *config, {name}_t **out) {{
     int32_t threads = {threads};
@@ -186,14 +191,14 @@ impl Program<'_> {
         }}
         if (config->size >= 12 && config->num_threads != 0) {{
             threads = config->num_threads;
-        }}
+        }}{refused}
     }}
     handle = ({name}_t *)calloc(1, sizeof *handle);
     if (handle == NULL) {{
         return {memory};
     }}
     handle->error = \"\";
-    handle->threads = threads;
+    handle->threads = threads;{kept}
     *out = handle;
     return 0;
 }}\n",
@@ -201,6 +206,29 @@ impl Program<'_> {
             configuration = Status::InvalidConfiguration.code(),
             memory = Status::OutOfMemory.code(),
         ));
+    }
+
+    /// The device that the configuration of an instance names: the code that refuses it, and the code that keeps it.
+    fn named_device(&self) -> (String, String) {
+        let is_named = "config->size >= sizeof *config && config->device != NULL";
+        let none = (String::new(), String::new());
+        if !self.plan.uses_device() {
+            return none;
+        }
+        if self.dialect.has_device_runtime() {
+            self.include("string.h");
+            let memory = Status::OutOfMemory.code();
+            let kept = format!(
+                "\n    if (config != NULL && {is_named}) {{\n        const size_t length = strlen(config->device) + 1;\n        handle->device_name = (char *)malloc(length);\n        if (handle->device_name == NULL) {{\n            free(handle);\n            return {memory};\n        }}\n        memcpy(handle->device_name, config->device, length);\n    }}"
+            );
+            return (String::new(), kept);
+        }
+        // The runtime of CUDA has a current device.
+        let configuration = Status::InvalidConfiguration.code();
+        (
+            format!("\n        if ({is_named}) {{\n            return {configuration};\n        }}"),
+            String::new(),
+        )
     }
 
     fn destroy(&self, interface: &Interface) -> String {
@@ -223,7 +251,7 @@ impl Program<'_> {
         }
         text.push_str(self.close_fault_memory());
         if self.dialect.has_device_runtime() {
-            text.push_str("    sdfg_device_close(handle->device);\n");
+            text.push_str("    sdfg_device_close(handle->device);\n    free(handle->device_name);\n");
         }
         text.push_str("    free(handle);\n}\n");
         text

@@ -238,9 +238,10 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_load(sdfg_device *device) {
     return error == SDFG_CU_SUCCESS ? 0 : sdfg_device_failed(device, error, "CUDA has no device");
 }
 
-/* The device that `SDFG_DEVICE` names, by its number or by a part of its name; the first without it. */
-SDFG_DEVICE_FUNCTION int32_t sdfg_device_choose(sdfg_device *device) {
-    const char *asked = getenv("SDFG_DEVICE");
+/* The device that the caller asks for, or else `SDFG_DEVICE`, by its number or by a part of its name; the first without both. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_choose(sdfg_device *device, const char *asked) {
+    const char *const from = asked != NULL ? "the configuration" : "SDFG_DEVICE";
+    asked = asked != NULL ? asked : getenv("SDFG_DEVICE");
     const bool is_any = asked == NULL || asked[0] == 0;
     char *end = NULL;
     const long number = is_any ? 0 : strtol(asked, &end, 10);
@@ -263,15 +264,15 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_choose(sdfg_device *device) {
             return 0;
         }
     }
-    snprintf(device->text, sizeof device->text, "SDFG_DEVICE: none of the %d devices of CUDA is `%s` (`sdfg devices` lists them)", count, asked);
+    snprintf(device->text, sizeof device->text, "%s: none of the %d devices of CUDA is `%s` (`sdfg devices` lists them)", from, count, asked);
     return SDFG_DEVICE_FAILED;
 }
 
 /* Finds the device and its context. */
-SDFG_DEVICE_FUNCTION int32_t sdfg_device_find_device(sdfg_device *device) {
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_find_device(sdfg_device *device, const char *asked) {
     int32_t status = sdfg_device_load(device);
     if (status == 0) {
-        status = sdfg_device_choose(device);
+        status = sdfg_device_choose(device, asked);
     }
     if (status != 0) {
         return status;
@@ -409,7 +410,7 @@ SDFG_DEVICE_FUNCTION void sdfg_device_close(sdfg_device *device) {
 }
 
 /* Opens the chosen device and loads kernels, unless that was done. After an error, the device has its text. */
-SDFG_DEVICE_FUNCTION int32_t sdfg_device_open(sdfg_device **out, const char *const *parts, uint32_t n_parts, const char *options, const sdfg_image *images, uint32_t n_images) {
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_open(sdfg_device **out, const char *asked, const char *const *parts, uint32_t n_parts, const char *options, const sdfg_image *images, uint32_t n_images) {
     if (*out != NULL && (*out)->is_open) {
         return 0;
     }
@@ -421,7 +422,7 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_open(sdfg_device **out, const char *con
         *out = NULL;
         return SDFG_DEVICE_MEMORY;
     }
-    int32_t status = sdfg_device_find_device(device);
+    int32_t status = sdfg_device_find_device(device, asked);
     if (status == 0) {
         int error = sdfg_device_enter(device);
         if (error == SDFG_CU_SUCCESS) {

@@ -169,9 +169,11 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_load(sdfg_device *device) {
     return 0;
 }
 
-/* The device that `SDFG_DEVICE` names, by its number or by a part of its name or its platform's; the first without it. */
-SDFG_DEVICE_FUNCTION int32_t sdfg_device_choose(sdfg_device *device) {
-    const char *asked = getenv("SDFG_DEVICE");
+/* The device that the caller asks for, or else `SDFG_DEVICE`, by its number or by a part of its name or its platform's; the first without
+ * both. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_choose(sdfg_device *device, const char *asked) {
+    const char *const from = asked != NULL ? "the configuration" : "SDFG_DEVICE";
+    asked = asked != NULL ? asked : getenv("SDFG_DEVICE");
     const bool is_any = asked == NULL || asked[0] == 0;
     char *end = NULL;
     const long number = is_any ? 0 : strtol(asked, &end, 10);
@@ -199,7 +201,7 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_choose(sdfg_device *device) {
     if (position == 0) {
         snprintf(device->text, sizeof device->text, "OpenCL has no device (packages such as `pocl-opencl-icd` have drivers)");
     } else {
-        snprintf(device->text, sizeof device->text, "SDFG_DEVICE: none of the %ld devices of OpenCL is `%s` (`sdfg devices` lists them)", position, is_any ? "0" : asked);
+        snprintf(device->text, sizeof device->text, "%s: none of the %ld devices of OpenCL is `%s` (`sdfg devices` lists them)", from, position, is_any ? "0" : asked);
     }
     return SDFG_DEVICE_FAILED;
 }
@@ -207,13 +209,13 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_choose(sdfg_device *device) {
 /* Finds the device and makes its queue. Drivers are not always ready for two threads that look for the first device at once: PoCL
  * 3.1 counts a device before it has its name, and before it has it at all. All instances in a process therefore take turns, also
  * those of different libraries: they lock a file that only this process has. Closing the file ends the lock. */
-SDFG_DEVICE_FUNCTION int32_t sdfg_device_find_device(sdfg_device *device) {
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_find_device(sdfg_device *device, const char *asked) {
     FILE *const turn = fopen("/proc/self/stat", "re");
     while (turn != NULL && flock(fileno(turn), SDFG_LOCK_EX) != 0 && errno == EINTR) {
     }
     int32_t error = SDFG_CL_SUCCESS, status = sdfg_device_load(device);
     if (status == 0) {
-        status = sdfg_device_choose(device);
+        status = sdfg_device_choose(device, asked);
     }
     if (status == 0) {
         device->context = device->clCreateContext(NULL, 1, &device->device, NULL, NULL, &error);
@@ -294,7 +296,7 @@ SDFG_DEVICE_FUNCTION void sdfg_device_close(sdfg_device *device) {
 }
 
 /* Opens the chosen device and compiles kernels for it, unless that was done. After an error, the device has its text. */
-SDFG_DEVICE_FUNCTION int32_t sdfg_device_open(sdfg_device **out, const char *const *parts, uint32_t n_parts, const char *options) {
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_open(sdfg_device **out, const char *asked, const char *const *parts, uint32_t n_parts, const char *options) {
     if (*out != NULL && (*out)->is_open) {
         return 0;
     }
@@ -303,7 +305,7 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_open(sdfg_device **out, const char *con
     if (device == NULL) {
         return SDFG_DEVICE_MEMORY;
     }
-    int32_t status = sdfg_device_find_device(device);
+    int32_t status = sdfg_device_find_device(device, asked);
     if (status == 0) {
         status = sdfg_device_build(device, (const char **)(uintptr_t)parts, n_parts, options);
     }
