@@ -23,9 +23,34 @@ const SAMPLE: Duration = Duration::from_millis(2);
 /// The most runs of a sample.
 const MOST_RUNS: u128 = 100;
 
+/// The time of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Clock {
+    /// The time that passes.
+    Wall,
+    /// The time that processors spend on all threads of the process.
+    Processor,
+}
+
+impl Clock {
+    /// Whether to take the time of processors.
+    pub(crate) fn of(cpu_time: bool) -> Self {
+        if cpu_time { Clock::Processor } else { Clock::Wall }
+    }
+}
+
+/// Seconds that processors have spent on this process.
+fn processor_seconds() -> f64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the function writes the structure. Every system of POSIX has this clock.
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
 /// The inputs of a program, and its results before any rewrite.
 pub(crate) struct Measure<'n> {
     native: &'n NativeOptions,
+    clock: Clock,
     arguments: Arguments,
     expected: Arguments,
 }
@@ -40,7 +65,7 @@ pub(crate) struct Loaded {
 impl<'n> Measure<'n> {
     /// Compiles and runs the program as it was given.
     pub(crate) fn of(
-        native: &'n NativeOptions,
+        (native, clock): (&'n NativeOptions, Clock),
         program: &Validated,
         data: &DataOptions,
         terminal: Terminal,
@@ -54,7 +79,7 @@ impl<'n> Measure<'n> {
         let library = native.load(&lowered)?;
         let mut expected = arguments.clone();
         call(&library, &mut expected, native.threads(), |_, _| Ok(()))?;
-        Ok(Measure { native, arguments, expected })
+        Ok(Measure { native, clock, arguments, expected })
     }
 
     /// Values of symbols.
@@ -88,11 +113,17 @@ impl<'n> Measure<'n> {
         let mut times = Vec::with_capacity(loaded.runs);
         for _ in 0..loaded.runs {
             let mut results = self.arguments.clone();
+            let begin = processor_seconds();
             let taken = call(&loaded.library, &mut results, self.native.threads(), |_, _| Ok(()));
+            let spent = processor_seconds() - begin;
             let failed = |failure: Failure| {
                 Unfit::Wrong(format!("the rewritten program fails: {}", failure.message()))
             };
-            times.push(taken.map_err(failed)?.as_secs_f64());
+            let taken = taken.map_err(failed)?.as_secs_f64();
+            times.push(match self.clock {
+                Clock::Wall => taken,
+                Clock::Processor => spent,
+            });
         }
         times.sort_by(f64::total_cmp);
         Ok(times[times.len() / 2])

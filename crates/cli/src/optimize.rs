@@ -14,7 +14,7 @@ use sdfg_transforms::{Pipeline, Soundness};
 
 use crate::data::{DataOptions, Input, SymbolValue, check_extents, check_symbols};
 use crate::failure::Failure;
-use crate::measure::Measure;
+use crate::measure::{Clock, Measure};
 use crate::native::{Floats, NativeOptions, positive};
 use crate::output::Destination;
 use crate::program::Program;
@@ -50,6 +50,9 @@ pub(crate) struct Optimize {
     /// With --measure: the number of threads.
     #[arg(long, value_name = "N", value_parser = positive, requires = "measure")]
     threads: Option<NonZeroU32>,
+    /// With --measure: the time that processors spend on all threads, instead of the time that passes.
+    #[arg(long, requires = "measure")]
+    cpu_time: bool,
     /// With --measure: the floating-point mode.
     #[arg(long, value_enum, value_name = "MODE", requires = "measure")]
     float_mode: Option<Floats>,
@@ -108,7 +111,7 @@ impl Optimize {
         let native = NativeOptions::of(self.threads, self.float_mode, self.program.allow_external())?;
         let given = validate(pipeline.program().clone()).map_err(Failure::program)?;
         let data = DataOptions::of_inputs(&self.sizes, &self.inputs);
-        let measure = Measure::of(&native, &given, &data, terminal)?;
+        let measure = Measure::of((&native, Clock::of(self.cpu_time)), &given, &data, terminal)?;
         let mut decisions: Vec<(Decision, [Sdfg; 2])> = Vec::new();
         let registry = sdfg_library::transformations();
         optimize_watched(pipeline, &registry, target, &mut |decision, programs| {

@@ -16,7 +16,7 @@ use sdfg_transforms::{Chain, Tuned};
 use crate::data::{DataOptions, Input, SymbolValue, hash};
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::measure::Measure;
+use crate::measure::{Clock, Measure};
 use crate::native::NativeOptions;
 use crate::output::{Destination, refuse_program};
 use crate::source::Source;
@@ -63,6 +63,10 @@ pub(crate) struct Tune {
     /// Turns in which a candidate and the best so far run. Candidates that are clearly slower have fewer.
     #[arg(long, value_name = "COUNT", default_value_t = 7, value_parser = turns)]
     turns: usize,
+    /// Compare the time that processors spend on all threads, instead of the time that passes. Other work on the machine disturbs it less;
+    /// it does not show how well threads share the work.
+    #[arg(long)]
+    cpu_time: bool,
     /// The seed of random restarts.
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     seed: u64,
@@ -109,7 +113,7 @@ impl Tune {
         let source =
             Source::read(&self.program, self.native.allow_external())?.retargeted(self.native.retarget());
         let program = self.native.read(&source, &data, terminal)?;
-        let measure = Measure::of(&self.native, &program, &data, terminal)?;
+        let measure = Measure::of((&self.native, Clock::of(self.cpu_time)), &program, &data, terminal)?;
         let tuning =
             Tuning { tune: self, space: &space, processor: processor(), sizes: self.sizes(&measure) };
         let key = tuning.key(&program, &data);
@@ -191,23 +195,27 @@ impl Tuning<'_> {
                 format!("{file} {found:?}")
             })
             .collect();
-        let Tune { inputs, native, .. } = self.tune;
+        let Tune { inputs, native, cpu_time, .. } = self.tune;
         let chain = self.space.given().lines();
         let Tuning { processor, sizes, .. } = self;
         let version = env!("CARGO_PKG_VERSION");
         let program = text::print(program.sdfg());
         let all = format!(
-            "{version}\n{program}\n{chain:?}\n{sizes:?} {inputs:?} {files:?} {native:?}\n{processor}"
+            "{version}\n{program}\n{chain:?}\n{sizes:?} {inputs:?} {files:?} {native:?} {cpu_time}\n{processor}"
         );
         format!("{:016x}", hash(all.as_bytes()))
     }
 
     /// The chain of a point with the record of the measurement.
     fn chain(&self, point: &Point, seconds_before: f64, seconds: f64, ratio: f64) -> Chain {
+        let mut options = self.tune.native.words();
+        if self.tune.cpu_time {
+            options.push("--cpu-time".to_owned());
+        }
         let tuned = Tuned {
             sizes: self.sizes.clone(),
             processor: self.processor.clone(),
-            options: self.tune.native.words(),
+            options,
             seconds_before,
             seconds,
             ratio,

@@ -38,6 +38,8 @@ impl<'r> Records<'r> {
     ) -> Result<Self, Failure> {
         let (file, log) = match output {
             Destination::Stdout => (None, Log::read("", key)),
+            // A pipe or a device has no place for a log beside it.
+            Destination::File(output) if is_special(output) => (None, Log::read("", key)),
             Destination::File(output) => {
                 let name = format!("{output}.log");
                 let content = contents(&name)?;
@@ -118,6 +120,11 @@ impl Journal for Records<'_> {
         }
         self.keep(progress);
     }
+}
+
+/// Whether something is there that is no regular file.
+fn is_special(path: &str) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| !found.is_file())
 }
 
 /// The log as it is; empty if there is none. The rest of a line that was not written to its end is removed.

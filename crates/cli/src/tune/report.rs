@@ -4,8 +4,8 @@ use sdfg_transforms::tune::{Comparison, Ended, Outcome, Point, Progress, Space, 
 
 /// Rows of the table.
 const ROWS: usize = 12;
-/// Refusals that are listed.
-const REFUSALS: usize = 5;
+/// Reasons of refusals that are listed.
+const REASONS: usize = 5;
 
 /// Milliseconds with four digits.
 pub(crate) fn milliseconds(seconds: f64) -> String {
@@ -67,14 +67,33 @@ pub(super) fn summary(space: &Space, outcome: &Outcome) -> String {
     if hidden > 0 {
         text.push_str(&format!("and {hidden} slower ones\n"));
     }
-    for (point, reason) in outcome.refused.iter().take(REFUSALS) {
-        let reason = reason.lines().next().unwrap_or_default();
-        text.push_str(&format!("refused: {}: {reason}\n", space.shown(point, &start)));
-    }
-    if outcome.refused.len() > REFUSALS {
-        text.push_str(&format!("and {} more refused\n", outcome.refused.len() - REFUSALS));
-    }
+    text.push_str(&refusals(space, &outcome.refused));
     text + &ending(space, outcome)
+}
+
+/// The reasons of refusals, each with the first candidate that has it.
+fn refusals(space: &Space, refused: &[(Point, String)]) -> String {
+    let mut reasons: Vec<(&str, &Point, usize)> = Vec::new();
+    for (point, reason) in refused {
+        let line = reason.lines().next().unwrap_or_default();
+        match reasons.iter_mut().find(|(known, ..)| *known == line) {
+            Some((_, _, count)) => *count += 1,
+            None => reasons.push((line, point, 1)),
+        }
+    }
+    let mut text = String::new();
+    for (reason, point, count) in reasons.iter().take(REASONS) {
+        let others = match count - 1 {
+            0 => String::new(),
+            1 => " and 1 other".to_owned(),
+            others => format!(" and {others} others"),
+        };
+        text.push_str(&format!("refused: {}{others}: {reason}\n", space.shown(point, &space.start())));
+    }
+    if reasons.len() > REASONS {
+        text.push_str(&format!("and {} more reasons of refusals\n", reasons.len() - REASONS));
+    }
+    text
 }
 
 fn ending(space: &Space, outcome: &Outcome) -> String {

@@ -116,7 +116,7 @@ fn a_resumed_search_reads_its_log() {
 #[test]
 fn the_standard_output_has_the_chain() {
     let bench = bench();
-    let answer = tune(&bench, &["--candidates", "1"]);
+    let answer = tune(&bench, &["--candidates", "1", "--cpu-time"]);
     let chain: Value = serde_json::from_str(&answer.prints(&[]).stdout).expect("JSON");
     assert_eq!(chain["steps"][0]["transformation"], "MapTiling");
     assert!(answer.stderr.contains("15 combinations:\n  1.tile_sizes[0]=1,2,4\n"), "{answer:#?}");
