@@ -30,13 +30,13 @@ fn last_third_of_polybench_runs_on_the_device() {
 /// See `agreement::programs_of_agreement_run_on_the_device`.
 #[test]
 fn first_half_of_the_programs_of_agreement_runs_on_the_device() {
-    agreement::programs_of_agreement_run_on_the_device(Device::CudaDriver, 0, 2, 10);
+    agreement::programs_of_agreement_run_on_the_device(Device::CudaDriver, 0, 2, 15);
 }
 
 /// See `agreement::programs_of_agreement_run_on_the_device`.
 #[test]
 fn second_half_of_the_programs_of_agreement_runs_on_the_device() {
-    agreement::programs_of_agreement_run_on_the_device(Device::CudaDriver, 1, 2, 10);
+    agreement::programs_of_agreement_run_on_the_device(Device::CudaDriver, 1, 2, 15);
 }
 
 /// See `device::random_programs_run_on_the_device`.
@@ -134,4 +134,10 @@ fn instances_that_begin_at_once_give_the_same_results() {
 #[test]
 fn kernels_and_copies_are_measured_by_the_device() {
     runtime::kernels_and_copies_are_measured_by_the_device(Device::CudaDriver);
+}
+
+/// See `runtime::rows_of_parts_are_copied`.
+#[test]
+fn rows_of_parts_are_copied() {
+    runtime::rows_of_parts_are_copied(Device::CudaDriver);
 }

@@ -161,6 +161,15 @@ fn kernels_and_copies_are_measured_by_the_device() {
     runtime::kernels_and_copies_are_measured_by_the_device(Device::OpenCl);
 }
 
+/// See `runtime::rows_of_parts_are_copied`.
+#[test]
+fn rows_of_parts_are_copied() {
+    if !has_opencl() {
+        return;
+    }
+    runtime::rows_of_parts_are_copied(Device::OpenCl);
+}
+
 /// The statuses of the device's functions in C are those of programs.
 #[test]
 fn statuses_of_devices_are_those_of_programs() {

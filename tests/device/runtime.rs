@@ -1,4 +1,4 @@
-//! The device runtime below programs: memory that runs out, instances at once, and times.
+//! The device runtime below programs: copies of rows, memory that runs out, instances at once, and times.
 
 use sdfg::interpret::Arguments;
 use sdfg_codegen::interface::ProfileFormat;
@@ -6,7 +6,7 @@ use sdfg_codegen::lower::{Instrumentation, LowerOptions, ProfileLevel, lower};
 use sdfg_programs::random::Device;
 use sdfg_programs::trusted;
 
-use super::device::{interpreted, parsed, plan_of, planned, small_numbers};
+use super::device::{interpreted, on_device, parsed, plan_of, planned, small_numbers};
 
 /// Without enough memory of the device, a run ends with a status and the sizes, of which one is a part of a text, and the next run
 /// succeeds.
@@ -132,4 +132,31 @@ pub(crate) fn kernels_and_copies_are_measured_by_the_device(device: Device) {
     }
     let trace = call.profile(ProfileFormat::Trace).expect("memory");
     assert_eq!(trace.matches("\"ph\": \"X\"").count(), 4 * RUNS, "{trace}");
+}
+
+/// Rows of parts of arrays go to the device, on it, and back, between memories whose rows lie at different distances.
+pub(crate) fn rows_of_parts_are_copied(device: Device) {
+    let program = parsed(
+        "sdfg parts {
+  symbol N: i64
+  array A: f64[N, 9]
+  array B: f64[7, N]
+  transient array T: f64[4, 5] storage(gpu_global)
+  transient array U: f64[6, 7] storage(gpu_global)
+  state s {
+    access A
+    access T
+    access U
+    access B
+    A -> T: A[1:5, 2:6] -> T[0:4, 1:5]
+    T -> U: T[0:4, 1:5] -> U[2:6, 3:7]
+    U -> B: U[2:6, 3:7] -> B[3:7, 1:5]
+  }
+}",
+    );
+    let mut given = Arguments::new().with_symbol("N", 8);
+    given.set("A", small_numbers([8, 9], 5));
+    given.set("B", small_numbers([7, 8], 3));
+    let (expected, found) = (interpreted(&program, &given), on_device(&program, &given, device));
+    assert_eq!(expected.get("B"), found.get("B"));
 }

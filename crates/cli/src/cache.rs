@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::output;
 
 /// Show the location and size of cached code, or remove it. `run` and `compile` reuse code of the same program, options, processor
-/// and compiler.
+/// and compiler. Programs of `--target cuda` reuse their kernels.
 #[derive(Args)]
 #[command(
     name = "cache",
