@@ -135,24 +135,31 @@ impl Blocks<'_> {
         if store == Store::Add {
             this.start(template, target)?;
         }
+        let to = Destination { target, outer: &outer, store };
         let small = self.is_small(template);
         choose(
             template,
             "__few",
             &small,
-            |template| {
-                if store == Store::First {
-                    this.start(template, target)?;
-                }
-                let dimensions = this.dimensions(template, &this.order());
-                template.elementwise(this.products("few", dimensions, target, true)?);
-                Ok(())
-            },
-            |template| {
-                let to = Destination { target, outer: &outer, store };
-                self.thin(template, to, |template| self.tiles(template, to))
-            },
+            |template| self.plain(template, "few", to),
+            |template| self.thin(template, to, |template| self.tiles(template, to)),
         )
+    }
+
+    /// Appends plain loops over all labels.
+    pub(super) fn plain(
+        &self,
+        template: &mut Template,
+        name: &str,
+        Destination { target, store, .. }: Destination<'_>,
+    ) -> Result<(), ExpandErrorKind> {
+        let this = self.contraction;
+        if store == Store::First {
+            this.start_in(template, target, &format!("scale_{name}"))?;
+        }
+        let dimensions = this.dimensions(template, &this.order());
+        template.elementwise(this.products(name, dimensions, target, true)?);
+        Ok(())
     }
 
     /// Appends the loops over panels.

@@ -20,6 +20,16 @@ impl Contraction {
 
     /// Appends the state that sets the target to what products are added to, where there is one. Returns whether they are added.
     pub(crate) fn start(&self, template: &mut Template, target: &Target) -> Result<bool, ExpandErrorKind> {
+        self.start_in(template, target, "scale")
+    }
+
+    /// [`Self::start`], in a state of this label.
+    pub(super) fn start_in(
+        &self,
+        template: &mut Template,
+        target: &Target,
+        label: &str,
+    ) -> Result<bool, ExpandErrorKind> {
         let output = &self.signature.output;
         let sums = !self.reduced().is_empty();
         let keeps = self.beta.is_one() && self.addend == Addend::Output && !target.is_transient();
@@ -45,7 +55,7 @@ impl Contraction {
             };
             let dimensions = self.dimensions(template, &self.kept());
             template.elementwise(Elementwise {
-                label: "scale",
+                label,
                 dimensions,
                 reads,
                 value,

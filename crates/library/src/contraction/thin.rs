@@ -116,7 +116,16 @@ impl Blocks<'_> {
         };
         let last = self.right.labels.last().copied().flatten();
         if last == Some(self.column) {
-            return by(Form::Long).states(template, to);
+            // Tiles walk down the columns of a matrix. The plain loop reads it in the order of memory, which is faster from
+            // the second-level cache on, and with one row no sum is read more often than elements of the matrix.
+            let is_row = self.is_below(template, self.row, 2);
+            return choose(
+                template,
+                "__single",
+                &is_row,
+                |template| self.plain(template, "single", to),
+                |template| by(Form::Long).states(template, to),
+            );
         }
         let is_dots = if last == Some(self.depth) { self.has_dots(template, self.row) } else { Truth::No };
         choose(
