@@ -187,9 +187,14 @@ impl<'a, 'p> Inliner<'a, 'p> {
         }
         self.editor.take_node(self.state, self.node);
         for (src, dst) in outer {
+            // Scopes between two others have no edges until `tidy` orders them.
             let is_used = |id| {
                 let graph = self.editor.graph(self.state);
-                graph.each_in_edge(id).next().is_some() || graph.each_out_edge(id).next().is_some()
+                let kind = &graph.node(id).kind;
+                kind.is_scope_entry()
+                    || kind.exit_of().is_some()
+                    || graph.each_in_edge(id).next().is_some()
+                    || graph.each_out_edge(id).next().is_some()
             };
             if is_used(src) && is_used(dst) && !self.editor.is_before(self.state, src, dst) {
                 self.editor.order(self.state, src, dst)?;

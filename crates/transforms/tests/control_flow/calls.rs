@@ -147,6 +147,60 @@ state s {{
     applies(&beside, &InlineSdfg { serialize: true });
 }
 
+/// The data path into two maps ends at an access node inside of both, so that the outer map has to wait by an edge.
+#[test]
+fn maps_around_what_a_call_reads_wait_for_what_is_written_before() {
+    for order in ["", "order A1 -> C0"] {
+        let before = program(&format!(
+            "state s {{
+  access A0 = A
+  access A1 = A
+  access C0 = C
+  access C1 = C
+  map double [i = 0:N] {{
+    tasklet t (x) -> (y) {{ y = 2.0 * x }}
+    double.A -> t.x: A[i]
+    t.y -> double.A: A[i]
+  }}
+  A0 -> double.A
+  double.A -> A1
+  map rows [i = 0:N] {{
+    map columns [j = 0:1] {{
+      nested call (A, C) -> (C) with (N = N, i = i) sdfg inner {{
+        symbol N: i64
+        symbol i: i64
+        array A: f64[N]
+        array C: f64[N]
+        state s {{
+          tasklet clear () -> (o) {{ o = 0.0 }}
+          access C0 = C
+          access A
+          access C1 = C
+          tasklet add (a) -> (o) {{ o = a }}
+          clear.o -> C0: C[i]
+          order C0 -> A
+          A -> add.a: A[N - 1 - i]
+          add.o -> C1: C[i] wcr(sum)
+        }}
+      }}
+      columns.A -> call.A: A[0:N]
+      columns.C -> call.C: C[0:N]
+      call.C -> columns.C: C[0:N]
+    }}
+    rows.A -> columns.A
+    rows.C -> columns.C
+    columns.C -> rows.C
+  }}
+  A1 -> rows.A
+  C0 -> rows.C
+  rows.C -> C1
+  {order}
+}}"
+        ));
+        applies(&before, &InlineSdfg::default());
+    }
+}
+
 #[test]
 fn other_calls_are_refused() {
     let inner_return = call("0:3", "3", "for l: i = 0:3 {\n if b: X[i] > 0 { return r }\n state s { } }");
