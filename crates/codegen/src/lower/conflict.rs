@@ -371,10 +371,19 @@ impl<'g> Lowering<'g> {
 
     /// Whether different iterations of the loops touch different elements of a buffer: for each loop there is a dimension of
     /// the buffer in which every access is at `c * variable + r` with the same nonzero `c` and the same `r`, which is fixed in the
-    /// loops, over less than `|c|` indices.
+    /// loops, over less than `|c|` indices. Reads of elements that no iteration writes do not count.
     fn distinct(&self, records: &[Record], dimensions: &[&OpenLoop]) -> bool {
-        let Some(fixed) = dimensions.last().map(|open| open.n_variables) else { return false };
-        let hulls: Option<Vec<Subset>> = records.iter().map(|record| self.hull(record, fixed)).collect();
+        let [Some(outermost), Some(innermost)] = [dimensions.first(), dimensions.last()] else {
+            return false;
+        };
+        let (read, written): (Vec<&Record>, Vec<&Record>) =
+            records.iter().partition(|record| record.kind == AccessKind::Read);
+        let is_apart = !read.is_empty()
+            && !written.is_empty()
+            && self.is_apart(&written, &read, outermost.first_variable);
+        let counted = records.iter().filter(|record| !is_apart || record.kind != AccessKind::Read);
+        let fixed = innermost.n_variables;
+        let hulls: Option<Vec<Subset>> = counted.map(|record| self.hull(record, fixed)).collect();
         let Some(hulls) = hulls else { return false };
         let Some(rank) = hulls.first().map(Subset::rank) else { return false };
         dimensions.iter().all(|open| {

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use sdfg::analysis::loops::counted_range;
 use sdfg::ir::{BlockId, BlockKind, Branch, Loop, RegionId, Sdfg, TransitionId};
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::syntax::Expression;
@@ -14,6 +15,9 @@ use super::call_frame::CallFrame;
 use super::error::LowerError;
 use super::profile::timed;
 use crate::plan::{If, Statement, TimerKind, While};
+
+/// The least and the greatest value of a variable.
+type Bounds = (Option<Expr>, Option<Expr>);
 
 /// Symbols that loops and transitions of an SDFG set.
 pub(super) fn assigned_symbols(sdfg: &Sdfg) -> BTreeSet<Symbol> {
@@ -127,7 +131,12 @@ impl<'g> Lowering<'g> {
         let target = self.new_target();
         let outer = frame.innermost.replace(target);
         let condition = self.condition(frame, &body.condition, label)?;
-        let inside = self.region(frame, body.body)?;
+        let before = self.assume_counted(frame, body);
+        let inside = self.region(frame, body.body);
+        if let Some((variable, (lower, upper))) = before {
+            self.assumptions.set_range(variable, lower, upper);
+        }
+        let inside = inside?;
         let update = match (variable, &body.update) {
             (Some(symbol), Some(update)) => vec![self.assignment(frame, symbol, update, label)?],
             (None, _) | (_, None) => Vec::new(),
@@ -142,6 +151,23 @@ impl<'g> Lowering<'g> {
             unroll: body.unroll,
         }));
         Ok(statements)
+    }
+
+    /// Assumes for the body of a counted loop that its variable lies in the range. Returns the variable with the bounds that it had
+    /// before, which hold again behind the body.
+    fn assume_counted(&mut self, frame: &CallFrame<'g>, body: &Loop) -> Option<(Symbol, Bounds)> {
+        let (symbol, range) = counted_range(frame.sdfg, body)?;
+        let variable = frame.symbols.get(&symbol)?.as_symbol()?.clone();
+        let range = range.substitute(&frame.symbols);
+        let (lower, upper) = self.assumptions.range_of(&variable);
+        let before = (lower.cloned(), upper.cloned());
+        let (first, last) = if range.step.as_int()? > 0 {
+            (range.begin, &range.end - &Expr::one())
+        } else {
+            (&range.end + &Expr::one(), range.begin)
+        };
+        self.assumptions.set_range(variable.clone(), Some(first), Some(last));
+        Some((variable, before))
     }
 
     fn branch(
