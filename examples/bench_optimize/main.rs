@@ -1,14 +1,23 @@
-//! Time of PolyBench's kernels before and after the optimiser: `cargo xtask bench optimize [KERNEL..]`.
+//! Times of PolyBench's kernels before and after the optimiser, and of the C code: `cargo xtask bench optimize`.
 //!
-//! Sizes are those of the data set MINI, times 20 (times 8 for arrays of three dimensions), and 20 time steps. Runs of both programs
-//! take turns, each on new copies of the same arguments. Programs that the optimiser leaves alone are not measured.
+//! ```text
+//! bench optimize [--large] [--polybench FOLDER] [--rounds N] [KERNEL..]
+//! ```
+//!
+//! Sizes are those of the data set MINI, times 20 (times 8 for arrays of three dimensions), and 20 time steps; with `--large`, they
+//! are those of the data set LARGE. `--polybench` names the sources of PolyBench/C 4.2, which gcc, clang and clang with Polly
+//! compile for the same sizes. Runs take turns, each on new copies of the same arguments. Floating-point operations may be
+//! reordered on all sides.
 #![expect(clippy::print_stdout, reason = "this is a command")]
 
+mod peers;
+
 use std::num::NonZeroU32;
+use std::path::PathBuf;
 use std::time::Instant;
 
 use sdfg::interpret::Arguments;
-use sdfg::ir::Sdfg;
+use sdfg::ir::{FloatMode, Sdfg};
 use sdfg::symbolic::Symbol;
 use sdfg::validate::validate;
 use sdfg_codegen::llvm::CompileOptions;
@@ -18,48 +27,113 @@ use sdfg_programs::trusted;
 use sdfg_transforms::Pipeline;
 use sdfg_transforms::auto::{Target, optimize};
 
-type Error = Box<dyn std::error::Error>;
+use peers::Peer;
 
-/// Runs of each program, after one that warms up.
-const RUNS: usize = 5;
+type Error = Box<dyn std::error::Error>;
+type Sizes = Vec<(&'static str, i64)>;
+
 /// Numbers of threads.
 const THREADS: [u32; 2] = [1, 2];
 
+/// Choices of the command line.
+struct Options {
+    rounds: usize,
+    is_large: bool,
+    sources: Option<PathBuf>,
+    kernels: Vec<&'static Kernel>,
+}
+
+/// Ratios of one kernel with one number of threads.
+#[derive(Clone, Copy)]
+struct Ratios {
+    /// The time before the optimiser by that after it.
+    optimised: f64,
+    /// The time of the best of gcc and clang by ours, before and after the optimiser.
+    compilers: Option<[f64; 2]>,
+    /// The time of the best of all C programs by ours, after the optimiser.
+    best: Option<f64>,
+}
+
 fn main() -> Result<(), Error> {
-    let wanted: Vec<String> = std::env::args().skip(1).collect();
-    if let Some(unknown) = wanted.iter().find(|name| KERNELS.iter().all(|kernel| kernel.name != **name)) {
-        return Err(format!("PolyBench has no kernel `{unknown}`").into());
-    }
-    println!("medians of {RUNS} runs with 1 and 2 threads, and how much faster the optimised program is");
-    let mut logarithms = [0.0; 2];
-    let mut measured = 0;
-    for kernel in
-        KERNELS.iter().filter(|kernel| wanted.is_empty() || wanted.iter().any(|name| name == kernel.name))
-    {
-        if let Some(ratios) = measure(kernel)? {
-            measured += 1;
-            for (sum, ratio) in logarithms.iter_mut().zip(ratios) {
-                *sum += ratio.ln();
-            }
+    let options = options(std::env::args().skip(1))?;
+    println!(
+        "seconds, medians of {} runs; C/before and C/after: the time of the best C program by ours",
+        options.rounds
+    );
+    println!(
+        "{:15} {:>7} {:>9} {:>9} {:>7} {:>9} {:>9} {:>9} {:>8} {:>8}",
+        "kernel", "threads", "before", "after", "faster", "gcc", "clang", "Polly", "C/before", "C/after"
+    );
+    let mut all: [Vec<Ratios>; 2] = [Vec::new(), Vec::new()];
+    for kernel in &options.kernels {
+        for (ratios, measured) in measure(&options, kernel)?.into_iter().zip(&mut all) {
+            measured.push(ratios);
         }
     }
-    if measured > 0 {
-        let means = logarithms.map(|sum| (sum / f64::from(measured)).exp());
-        println!("geometric mean of {measured} kernels: {:.2} and {:.2}", means[0], means[1]);
+    for (threads, ratios) in THREADS.iter().zip(&all) {
+        let mean = |of: &dyn Fn(&Ratios) -> Option<f64>| {
+            let logarithms: Vec<f64> = ratios.iter().filter_map(of).map(f64::ln).collect();
+            if logarithms.is_empty() {
+                return "-".to_owned();
+            }
+            format!("{:.2}", (logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp())
+        };
+        println!(
+            "{threads} threads, geometric means of {} kernels: optimised {}; before it, best of gcc and clang by ours {}; after it {}; \
+             best of all by ours after it {}, at least 0.9 for {}",
+            ratios.len(),
+            mean(&|ratios| Some(ratios.optimised)),
+            mean(&|ratios| ratios.compilers.map(|[before, _]| before)),
+            mean(&|ratios| ratios.compilers.map(|[_, after]| after)),
+            mean(&|ratios| ratios.best),
+            ratios.iter().filter(|ratios| ratios.best.is_some_and(|best| best >= 0.9)).count(),
+        );
     }
     Ok(())
 }
 
+fn options(mut given: impl Iterator<Item = String>) -> Result<Options, Error> {
+    let mut options = Options { rounds: 5, is_large: false, sources: None, kernels: Vec::new() };
+    while let Some(word) = given.next() {
+        match word.as_str() {
+            "--large" => options.is_large = true,
+            "--polybench" => {
+                let folder =
+                    PathBuf::from(given.next().ok_or("`--polybench` needs the folder of PolyBench/C 4.2")?);
+                if !folder.join("utilities/polybench.c").is_file() {
+                    return Err(format!("`{}` has no `utilities/polybench.c`", folder.display()).into());
+                }
+                options.sources = Some(folder);
+            }
+            "--rounds" => {
+                let rounds = given.next().and_then(|number| number.parse().ok()).filter(|number| *number > 0);
+                options.rounds = rounds.ok_or("`--rounds` needs a positive number")?;
+            }
+            name => {
+                let kernel = KERNELS.iter().find(|kernel| kernel.name == name);
+                options.kernels.push(kernel.ok_or_else(|| format!("PolyBench has no kernel `{name}`"))?);
+            }
+        }
+    }
+    if options.kernels.is_empty() {
+        options.kernels.extend(&KERNELS);
+    }
+    Ok(options)
+}
+
 /// Values of the symbols of a kernel.
-fn sizes(kernel: &Kernel) -> Vec<(&'static str, i64)> {
+fn sizes(kernel: &Kernel, is_large: bool) -> Sizes {
+    if is_large {
+        return kernel.large.to_vec();
+    }
     let factor = if ["heat_3d", "doitgen"].contains(&kernel.name) { 8 } else { 20 };
     let is_step = |name: &str| name.starts_with('T');
     kernel.mini.iter().map(|(name, value)| (*name, if is_step(name) { 20 } else { value * factor })).collect()
 }
 
-/// Prints a line. Gives the time before divided by that after, for each number of threads.
-fn measure(kernel: &Kernel) -> Result<Option<[f64; 2]>, Error> {
-    let sizes = sizes(kernel);
+/// Prints a line for each number of threads. Programs that the optimiser leaves alone are measured once.
+fn measure(options: &Options, kernel: &'static Kernel) -> Result<Vec<Ratios>, Error> {
+    let sizes = sizes(kernel, options.is_large);
     let (program, _) = (kernel.build)()?;
     let mut pipeline = Pipeline::on(program.sdfg().clone());
     let values = sizes.iter().map(|(name, value)| (Symbol::of(name), *value)).collect();
@@ -70,35 +144,71 @@ fn measure(kernel: &Kernel) -> Result<Option<[f64; 2]>, Error> {
         .filter(|decision| decision.is_kept)
         .map(|decision| decision.transformation.as_str())
         .collect();
-    if kept.is_empty() {
-        println!("{:15} left alone", kernel.name);
-        return Ok(None);
+    let mut libraries = vec![compiled(program.sdfg())?];
+    if !kept.is_empty() {
+        libraries.push(compiled(pipeline.program())?);
     }
-    let libraries = [compiled(program.sdfg())?, compiled(pipeline.program())?];
+    let folder = tempfile::tempdir()?;
     let given = arguments(kernel, &program, &sizes)?;
-    let mut ratios = [0.0; 2];
-    let mut columns = String::new();
-    for (ratio, threads) in ratios.iter_mut().zip(THREADS) {
-        let mut times = [Vec::new(), Vec::new()];
-        for run in 0..=RUNS {
-            for (library, times) in libraries.iter().zip(&mut times) {
+    let mut lines = Vec::new();
+    for threads in THREADS {
+        let peers = match &options.sources {
+            Some(sources) => Peer::all(sources, folder.path(), kernel.name, &sizes, threads)?,
+            None => Vec::new(),
+        };
+        let mut times = vec![Vec::new(); libraries.len() + peers.len()];
+        for round in 0..=options.rounds {
+            let (ours, theirs) = times.split_at_mut(libraries.len());
+            for (library, times) in libraries.iter().zip(ours) {
                 let seconds = run_once(library, given.clone(), threads)?;
-                if run > 0 {
+                // The first one touches memory and starts threads.
+                if round > 0 {
                     times.push(seconds);
                 }
             }
+            for (peer, times) in peers.iter().zip(theirs) {
+                if round > 0 {
+                    times.push(peer.run()?);
+                }
+            }
         }
-        let [before, after] = times.map(median);
-        *ratio = before / after;
-        columns.push_str(&format!("{:9.2} {:9.2} ms {ratio:6.2} x", before * 1e3, after * 1e3));
+        let medians: Vec<f64> = times.into_iter().map(median).collect();
+        let (ours, theirs) = medians.split_at(libraries.len());
+        lines.push(line(kernel.name, threads, ours, theirs));
     }
-    println!("{:15}{columns}  {}", kernel.name, kept.join(", "));
-    Ok(Some(ratios))
+    println!("{:15} {}", "", if kept.is_empty() { "left alone".to_owned() } else { kept.join(", ") });
+    Ok(lines)
+}
+
+/// Prints medians.
+fn line(name: &str, threads: u32, ours: &[f64], theirs: &[f64]) -> Ratios {
+    let (before, after) = (ours[0], ours[ours.len() - 1]);
+    let least = |times: &[f64]| times.iter().copied().reduce(f64::min);
+    let best = least(theirs);
+    let compilers = least(&theirs[..theirs.len().min(Peer::COMPILERS)]);
+    let ratios = Ratios {
+        optimised: before / after,
+        compilers: compilers.map(|time| [time / before, time / after]),
+        best: best.map(|time| time / after),
+    };
+    let shown = |time: Option<f64>| time.map_or("-".to_owned(), |time| format!("{time:.4}"));
+    let ratio = |time: Option<f64>| time.map_or("-".to_owned(), |time| format!("{time:.2}"));
+    println!(
+        "{name:15} {threads:>7} {before:>9.4} {after:>9.4} {:>7.2} {:>9} {:>9} {:>9} {:>8} {:>8}",
+        ratios.optimised,
+        shown(theirs.first().copied()),
+        shown(theirs.get(1).copied()),
+        shown(theirs.get(2).copied()),
+        ratio(best.map(|time| time / before)),
+        ratio(ratios.best),
+    );
+    ratios
 }
 
 fn compiled(program: &Sdfg) -> Result<Library, Error> {
     let expanded = sdfg_library::expand(program, &sdfg_library::BuiltIn)?;
-    let object = sdfg_codegen::compile(&validate(expanded)?, &CompileOptions::default())?;
+    let options = CompileOptions { floats: Some(FloatMode::Fast), ..CompileOptions::default() };
+    let object = sdfg_codegen::compile(&validate(expanded)?, &options)?;
     Ok(Library::load(&object)?)
 }
 
