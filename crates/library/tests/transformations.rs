@@ -211,6 +211,38 @@ fn products_of_matrices_are_lifted_in_every_order_and_in_batches() {
     applies(&text, &lift);
 }
 
+/// A number becomes `alpha`, and an element that all products share scales the left matrix first.
+#[test]
+fn products_with_a_common_factor_are_lifted() {
+    let lift = LiftToLibrary::default();
+    let plain = ["b, i, k", "b, k, j", "b, i, j"];
+    let ranges = "b = 0:N, i = 0:N, j = 1:N + 1, k = 0:N + 1:2";
+    let number = applies(&product(ranges, plain, "y = z * 0.5 * x"), &lift);
+    assert!(number.contains("alpha = 0.5"), "{number}");
+    let scaled = |factor: &str| {
+        product(ranges, plain, "y = f * x * z")
+            .replace("tasklet t (x", "tasklet t (f, x")
+            .replace("      m.A ->", &format!("      m.D -> t.f: {factor}\n      m.A ->"))
+            .replace("    A -> m.A", "    access D\n    D -> m.D\n    A -> m.A")
+    };
+    for factor in ["D[0, 0]", "D[N, 1]"] {
+        let text = applies(&scaled(factor), &lift);
+        assert!(text.contains("A_scaled0[0:N, 0:N, 0:N // 2 + 1]") && text.contains("f * x"), "{text}");
+    }
+    let is_refused = |text: &str, reason: &str| {
+        let message = refuses(text, &lift);
+        assert!(message.contains(reason), "{message}");
+    };
+    is_refused(&scaled("D[k, 0]"), "has not two factors");
+    is_refused(&scaled("D[0, 0]").replace("D: f64", "D: f32"), "elements of another type");
+    let integers = product(ranges, plain, "y = 2 * x * z").replace("f64", "i64");
+    is_refused(&integers, "multiplies integers by a number");
+    // The product changes the factor.
+    let own =
+        scaled("C[0, 0, 1]").replace("    access D\n    D -> m.D\n", "    access E = C\n    E -> m.D\n");
+    assert!(refuses_rightly(&own.replace("m.D", "m.C"), &lift).contains("may have the same elements"));
+}
+
 /// A product of matrices behind a fill of these elements of its result with a value.
 fn filled_product(range: &str, value: &str, more: &str) -> String {
     format!(

@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use sdfg::analysis::ScopeTree;
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{
-    Access, ConflictResolution, Connector, ContainerId, ContainerKind, Edge, EdgeId, Flow, LibraryNode, Map,
-    Memlet, Node, NodeId, NodeKind, Port, State, Tasklet, TaskletBody, Volume,
+    Access, ConflictResolution, Connector, Container, ContainerId, ContainerKind, Edge, EdgeId, Flow, Layout,
+    LibraryNode, Map, Memlet, Node, NodeId, NodeKind, Port, State, StateId, Tasklet, TaskletBody, Volume,
 };
 use sdfg::subset::{Range, Subset};
-use sdfg::symbolic::{Assumptions, Sign, Symbol};
-use sdfg::syntax::Expression;
+use sdfg::symbolic::{Assumptions, Expr, Sign, Symbol};
+use sdfg::syntax::{Expression, parse_expression};
+use sdfg::tasklet::{Code, Dialect};
 use serde::{Deserialize, Serialize};
 
 use super::fill::Initial;
@@ -30,13 +31,15 @@ use crate::pattern::{NodeClass, Pattern};
 /// # When it applies
 ///
 /// The map adds the product of an element of one array and an element of another to an element of a third
-/// one. Each index is a parameter of the map: rows, columns and summands one each, and any number of further
+/// one. The product may have a number as a further factor, or an element that is the same in all iterations:
+/// the left matrix is multiplied by that first. Each index is a parameter of the map: rows, columns and summands one each, and any number of further
 /// ones, first in all three arrays, for batches of matrices. Matrices may be transposed, also the result.
 /// It is known which way ranges lead, and all elements have one type.
 ///
 /// # Refusals
 ///
 /// - The map contains more than one tasklet, or the tasklet computes no product of two elements.
+/// - More than one factor is the same in all iterations, or a number multiplies integers.
 /// - The product is not added with `wcr(sum)`.
 /// - The result may have elements of a factor.
 /// - An index is no parameter of the map, or has another form.
@@ -122,17 +125,21 @@ impl Transformation for LiftToLibrary {
         let tree = site.scopes();
         let product = Product::of(site.state(), &tree, site.found.node(0))?;
         let label = site.label(0);
-        let containers = product.containers();
-        for id in containers {
+        let result = site.sdfg.container(product.write.container());
+        for (number, id) in product.containers().into_iter().enumerate() {
             let container = site.sdfg.container(id);
-            if !matches!(container.kind, ContainerKind::Array(_)) {
+            let is_scale = number == 3;
+            if !matches!(container.kind, ContainerKind::Array(_))
+                && !(is_scale && matches!(container.kind, ContainerKind::Scalar))
+            {
                 return Err(Refusal::container(&container.name, "is no array"));
             }
-            if container.element != site.sdfg.container(containers[2]).element
-                || container.element.lanes() != 1
-            {
+            if container.element != result.element || container.element.lanes() != 1 {
                 return Err(Refusal::container(&container.name, "has elements of another type, or vectors"));
             }
+        }
+        if !product.alpha.is_empty() && !result.element.lane().is_float() {
+            return Err(Refusal::structure(label, "multiplies integers by a number"));
         }
         let known = site.known_in(tree.scope_of(site.found.node(0)));
         let mut evidence = Evidence::default();
@@ -160,7 +167,7 @@ impl Transformation for LiftToLibrary {
         nested_maps::no_declared_memlets(site, &[site.found.node(0)])?;
         if let Some((_, initial)) = product.zeros(site) {
             let (part, filled) = (product.part(product.write.access), initial.write.part(&known));
-            let name = &site.sdfg.container(containers[2]).name;
+            let name = &result.name;
             if let Some(filled) = filled {
                 evidence.note(name, Claim::Covers { outer: filled.clone(), inner: part.clone() });
                 evidence.note(name, Claim::Covers { outer: part, inner: filled });
@@ -194,7 +201,12 @@ impl Transformation for LiftToLibrary {
             let memlet = Memlet::read(Access::elements(factor.access.container, part(factor.access)));
             (outside.src, outside.src_connector.clone(), memlet)
         };
-        let reads = [read(&product.left), read(&product.right)];
+        let mut reads = [read(&product.left), read(&product.right)];
+        let scale = product.scale.as_ref().map(|scale| {
+            let outside = graph.edge(scale.outside);
+            let memlet = Memlet::read(scale.access.clone());
+            Scaling { factor: (outside.src, outside.src_connector.clone(), memlet), before: before.clone() }
+        });
         let outside = graph.edge(product.outside);
         let target = (outside.dst, outside.dst_connector.clone());
         let to = product.write.access;
@@ -203,8 +215,9 @@ impl Transformation for LiftToLibrary {
             *resolution = zeros.is_none().then_some(ConflictResolution::Sum);
         }
         let flag = |name: &str, is_set: bool| is_set.then(|| (name.to_owned(), Expression::bool(true)));
+        let alpha = parse_expression(&product.alpha).ok().map(|number| ("alpha".to_owned(), number));
         let properties =
-            [flag("transA", product.left.is_transposed), flag("transB", product.right.is_transposed)];
+            [flag("transA", product.left.is_transposed), flag("transB", product.right.is_transposed), alpha];
         let node = LibraryNode {
             operation: "MatMul".to_owned(),
             inputs: ["_a", "_b"].map(Connector::new).to_vec(),
@@ -212,6 +225,9 @@ impl Transformation for LiftToLibrary {
             properties: properties.into_iter().flatten().collect(),
             expansion: None,
         };
+        if let Some(scaling) = scale {
+            reads[0] = scaling.add(editor, state, &origin, &reads[0])?;
+        }
         let label = editor.derived_label(state, &origin, "product")?;
         let node = editor.add_node(state, Node { label, kind: NodeKind::Library(node), loc: None })?;
         for ((src, src_connector, memlet), connector) in reads.into_iter().zip(["_a", "_b"]) {
@@ -245,6 +261,80 @@ impl Transformation for LiftToLibrary {
     }
 }
 
+/// The source of an edge, its connector, and the memlet.
+type Read = (NodeId, Option<String>, Memlet);
+
+/// A map that multiplies a matrix by a factor.
+struct Scaling {
+    factor: Read,
+    /// The nodes that it comes after.
+    before: Vec<NodeId>,
+}
+
+impl Scaling {
+    /// Adds the map, with a transient for what it computes. Gives the way to read that in place of the matrix.
+    fn add(
+        self,
+        editor: &mut Editor<'_>,
+        state: StateId,
+        origin: &str,
+        (src, src_connector, matrix): &Read,
+    ) -> Result<Read, EditError> {
+        let Flow::Read(from) = &matrix.flow else { return Err(EditError::NoNode(*src)) };
+        let (mut params, mut shape, mut element, mut scaled) =
+            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for (dimension, range) in from.subset().0.iter().enumerate() {
+            let name = editor.derived_container_name(&format!("i{dimension}"), "element");
+            let param = Symbol::of(&name);
+            let index = Expr::symbol(param.clone());
+            element.push(&range.begin + &(&range.step * &index));
+            scaled.push(index);
+            shape.push(range.steps());
+            params.push(param);
+        }
+        let original = editor.sdfg().container(from.container).clone();
+        let name = editor.derived_container_name(&original.name, "scaled");
+        let mut container =
+            Container::new(name, original.element, ContainerKind::Array(Layout::packed(shape.clone())));
+        (container.transient, container.storage) = (true, original.storage);
+        let container = editor.add_container(container)?;
+        let access = editor.derived_label(state, origin, "scaled")?;
+        let access =
+            editor.add_node(state, Node { label: access, kind: NodeKind::Access(container), loc: None })?;
+        let Ok(code) = Code::parse("y = f * x", Dialect::Python) else {
+            return Err(EditError::NoNode(access));
+        };
+        let inputs = ["f", "x"].map(Connector::new).to_vec();
+        let tasklet = Tasklet { inputs, outputs: vec![Connector::new("y")], body: TaskletBody::Code(code) };
+        let label = editor.derived_label(state, origin, "factor")?;
+        let tasklet = editor.add_node(state, Node { label, kind: NodeKind::Tasklet(tasklet), loc: None })?;
+        let one = Memlet::read(Access::elements(from.container, Subset::element(&element)));
+        for ((src, src_connector, memlet), connector) in
+            [(self.factor, "f"), ((*src, src_connector.clone(), one), "x")]
+        {
+            let dst_connector = Some(connector.to_owned());
+            editor.add_edge(
+                state,
+                Edge { src, src_connector, dst: tasklet, dst_connector, memlet, loc: None },
+            )?;
+        }
+        let memlet = Memlet::write(Access::elements(container, Subset::element(&scaled)));
+        let src_connector = Some("y".to_owned());
+        editor.add_edge(
+            state,
+            Edge { src: tasklet, src_connector, dst: access, dst_connector: None, memlet, loc: None },
+        )?;
+        let ranges: Subset = shape.iter().map(|extent| Range::new(Expr::zero(), extent.clone())).collect();
+        let label = editor.derived_label(state, origin, "scale")?;
+        let inside = BTreeSet::from([tasklet]);
+        let entry = editor.wrap_in_map(state, &inside, &label, Map::new(params, ranges.clone()))?;
+        for src in self.before {
+            editor.add_order(state, src, entry)?;
+        }
+        Ok((access, None, Memlet::read(Access::elements(container, ranges))))
+    }
+}
+
 /// A factor of the product.
 struct Factor<'p> {
     /// The edge that brings the array to the map.
@@ -255,11 +345,22 @@ struct Factor<'p> {
     is_transposed: bool,
 }
 
+/// An element that all products have as a factor.
+struct Scale<'p> {
+    /// The edge that brings it to the map.
+    outside: EdgeId,
+    access: &'p Access,
+}
+
 /// A map that sums up products.
 struct Product<'p> {
     map: &'p Map,
     left: Factor<'p>,
     right: Factor<'p>,
+    /// A factor that is the same in all iterations.
+    scale: Option<Scale<'p>>,
+    /// A number in the product, or nothing.
+    alpha: String,
     /// The edge from the map to the result.
     outside: EdgeId,
     write: SoleWrite<'p>,
@@ -284,9 +385,9 @@ impl<'p> Product<'p> {
         if write.entries != [entry] || inside.iter().any(|node| *node != write.node && *node != exit) {
             return Err(refuse("contains more than one tasklet"));
         }
-        if !is_product(write.tasklet) {
+        let Some(alpha) = product_of_inputs(write.tasklet) else {
             return Err(Refusal::structure(&state.node(write.node).label, "is no product of two elements"));
-        }
+        };
         // The factors of a product may change places: connectors do not matter.
         let factor = |edge: &'p Edge| {
             let Flow::Read(access) = &edge.memlet.flow else { return None };
@@ -297,9 +398,19 @@ impl<'p> Product<'p> {
         };
         let factors: Vec<&'p Edge> =
             state.each_in_edge(write.node).map(|(_, edge)| edge).filter(|edge| moves(edge)).collect();
+        let factors: Option<Vec<(EdgeId, &Access)>> = factors.into_iter().map(factor).collect();
+        let Some(factors) = factors else { return Err(refuse("does not read one element of each factor")) };
+        let is_fixed = |access: &Access| {
+            let symbols = access.subset().free_symbols();
+            map.params.iter().all(|param| !symbols.contains(param))
+        };
+        let (fixed, factors): (Vec<_>, Vec<_>) =
+            factors.into_iter().partition(|(_, access)| is_fixed(access));
         let [first, second] = factors[..] else { return Err(refuse("has not two factors")) };
-        let (Some(first), Some(second)) = (factor(first), factor(second)) else {
-            return Err(refuse("does not read one element of each factor"));
+        let scale = match fixed[..] {
+            [] => None,
+            [(outside, access)] => Some(Scale { outside, access }),
+            _ => return Err(refuse("has more than one factor that is the same in all iterations")),
         };
         let indices = |access: &Access| {
             let index = |range: &Range| range.begin.as_symbol().filter(|_| range.is_index()).cloned();
@@ -319,7 +430,7 @@ impl<'p> Product<'p> {
             })
             .ok_or_else(no_product)?;
         let factor = |((outside, access), is_transposed)| Factor { outside, access, is_transposed };
-        Ok(Product { map, left: factor(left), right: factor(right), outside, write })
+        Ok(Product { map, left: factor(left), right: factor(right), scale, alpha, outside, write })
     }
 
     /// Whether the left and the right matrix are transposed; `None` if the indices are not those of a product.
@@ -360,7 +471,8 @@ impl<'p> Product<'p> {
     fn check_result(&self, site: &Site<'_>, known: &Assumptions) -> Result<(), Refusal> {
         let to = self.write.access;
         let result = self.part(to);
-        for access in [self.left.access, self.right.access] {
+        let scale = self.scale.as_ref().map(|scale| scale.access);
+        for access in [self.left.access, self.right.access].into_iter().chain(scale) {
             let factor = self.part(access);
             if access.container == to.container && !result.disjoint(&factor, known).is_proved() {
                 let name = &site.sdfg.container(to.container).name;
@@ -375,8 +487,11 @@ impl<'p> Product<'p> {
         Ok(())
     }
 
-    fn containers(&self) -> [ContainerId; 3] {
-        [self.left.access.container, self.right.access.container, self.write.container()]
+    /// The containers, the result first.
+    fn containers(&self) -> Vec<ContainerId> {
+        let scale = self.scale.as_ref().map(|scale| scale.access.container);
+        let all = [self.write.container(), self.left.access.container, self.right.access.container];
+        all.into_iter().chain(scale).collect()
     }
 
     /// The elements that an access names in all iterations.
@@ -389,20 +504,30 @@ impl<'p> Product<'p> {
     }
 }
 
-/// Whether a tasklet assigns the product of its two inputs to its output.
-fn is_product(tasklet: &Tasklet) -> bool {
-    let ([first, second], [output]) = (&tasklet.inputs[..], &tasklet.outputs[..]) else { return false };
-    let TaskletBody::Code(code) = &tasklet.body else { return false };
+/// The number in the product that a tasklet assigns to its output, empty if there is none; `None` if the tasklet does
+/// anything but to multiply each of its inputs once, and a number.
+fn product_of_inputs(tasklet: &Tasklet) -> Option<String> {
+    let [output] = &tasklet.outputs[..] else { return None };
+    let TaskletBody::Code(code) = &tasklet.body else { return None };
     let text: String = code.to_string().split_whitespace().collect();
-    [(first, second), (second, first)]
-        .iter()
-        .any(|(a, b)| text == format!("{}={}*{}", output.name, a.name, b.name))
+    let product = text.strip_prefix(output.name.as_str())?.strip_prefix('=')?;
+    let is_input = |factor: &&str| tasklet.inputs.iter().any(|input| input.name == **factor);
+    let (inputs, others): (Vec<&str>, Vec<&str>) = product.split('*').partition(is_input);
+    let each_once = inputs.iter().collect::<BTreeSet<_>>().len() == inputs.len();
+    if !each_once || inputs.len() != tasklet.inputs.len() {
+        return None;
+    }
+    match others[..] {
+        [] => Some(String::new()),
+        [number] if number.starts_with(|c: char| c.is_ascii_digit()) && number.parse::<f64>().is_ok() => {
+            Some(number.to_owned())
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use sdfg::symbolic::Expr;
-
     use super::*;
 
     fn symbols(names: &str) -> Vec<Symbol> {
