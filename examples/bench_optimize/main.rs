@@ -1,13 +1,13 @@
 //! Times of PolyBench's kernels before and after the optimiser, and of the C code: `cargo xtask bench optimize`.
 //!
 //! ```text
-//! bench optimize [--large] [--polybench FOLDER] [--rounds N] [KERNEL..]
+//! bench optimize [--large] [--only-after] [--polybench FOLDER] [--rounds N] [KERNEL..]
 //! ```
 //!
 //! Sizes are those of the data set MINI, times 20 (times 8 for arrays of three dimensions), and 20 time steps; with `--large`, they
 //! are those of the data set LARGE. `--polybench` names the sources of PolyBench/C 4.2, which gcc, clang and clang with Polly
 //! compile for the same sizes. Runs take turns, each on new copies of the same arguments. Floating-point operations may be
-//! reordered on all sides.
+//! reordered on all sides. `--only-after` leaves out programs before the optimiser.
 #![expect(clippy::print_stdout, reason = "this is a command")]
 
 mod peers;
@@ -19,6 +19,7 @@ use std::time::Instant;
 use sdfg::interpret::Arguments;
 use sdfg::ir::{FloatMode, Sdfg};
 use sdfg::symbolic::Symbol;
+use sdfg::tensor::Tensor;
 use sdfg::validate::validate;
 use sdfg_codegen::llvm::CompileOptions;
 use sdfg_codegen::load::Library;
@@ -39,6 +40,7 @@ const THREADS: [u32; 2] = [1, 2];
 struct Options {
     rounds: usize,
     is_large: bool,
+    is_only_after: bool,
     sources: Option<PathBuf>,
     kernels: Vec<&'static Kernel>,
 }
@@ -93,10 +95,12 @@ fn main() -> Result<(), Error> {
 }
 
 fn options(mut given: impl Iterator<Item = String>) -> Result<Options, Error> {
-    let mut options = Options { rounds: 5, is_large: false, sources: None, kernels: Vec::new() };
+    let mut options =
+        Options { rounds: 5, is_large: false, is_only_after: false, sources: None, kernels: Vec::new() };
     while let Some(word) = given.next() {
         match word.as_str() {
             "--large" => options.is_large = true,
+            "--only-after" => options.is_only_after = true,
             "--polybench" => {
                 let folder =
                     PathBuf::from(given.next().ok_or("`--polybench` needs the folder of PolyBench/C 4.2")?);
@@ -144,8 +148,11 @@ fn measure(options: &Options, kernel: &'static Kernel) -> Result<Vec<Ratios>, Er
         .filter(|decision| decision.is_kept)
         .map(|decision| decision.transformation.as_str())
         .collect();
-    let mut libraries = vec![compiled(program.sdfg())?];
-    if !kept.is_empty() {
+    let mut libraries = Vec::new();
+    if !options.is_only_after {
+        libraries.push(compiled(program.sdfg())?);
+    }
+    if options.is_only_after || !kept.is_empty() {
         libraries.push(compiled(pipeline.program())?);
     }
     let folder = tempfile::tempdir()?;
@@ -160,7 +167,7 @@ fn measure(options: &Options, kernel: &'static Kernel) -> Result<Vec<Ratios>, Er
         for round in 0..=options.rounds {
             let (ours, theirs) = times.split_at_mut(libraries.len());
             for (library, times) in libraries.iter().zip(ours) {
-                let seconds = run_once(library, given.clone(), threads)?;
+                let seconds = run_once(library, &given, threads)?;
                 // The first one touches memory and starts threads.
                 if round > 0 {
                     times.push(seconds);
@@ -191,10 +198,10 @@ fn line(name: &str, threads: u32, ours: &[f64], theirs: &[f64]) -> Ratios {
         compilers: compilers.map(|time| [time / before, time / after]),
         best: best.map(|time| time / after),
     };
-    let shown = |time: Option<f64>| time.map_or("-".to_owned(), |time| format!("{time:.4}"));
+    let shown = |time: Option<f64>| time.map_or("-".to_owned(), |time| format!("{time:.5}"));
     let ratio = |time: Option<f64>| time.map_or("-".to_owned(), |time| format!("{time:.2}"));
     println!(
-        "{name:15} {threads:>7} {before:>9.4} {after:>9.4} {:>7.2} {:>9} {:>9} {:>9} {:>8} {:>8}",
+        "{name:15} {threads:>7} {before:>9.5} {after:>9.5} {:>7.2} {:>9} {:>9} {:>9} {:>8} {:>8}",
         ratios.optimised,
         shown(theirs.first().copied()),
         shown(theirs.get(1).copied()),
@@ -212,9 +219,31 @@ fn compiled(program: &Sdfg) -> Result<Library, Error> {
     Ok(Library::load(&object)?)
 }
 
-fn run_once(library: &Library, mut arguments: Arguments, threads: u32) -> Result<f64, Error> {
+/// Seconds of the code itself: arguments are checked before, and an earlier run of the same instance started threads.
+fn run_once(library: &Library, given: &Arguments, threads: u32) -> Result<f64, Error> {
+    let mut arguments = given.clone();
+    let names: Vec<String> = arguments.tensors().map(|(name, _)| name.to_owned()).collect();
+    let mut tensors: Vec<(String, Tensor)> =
+        names.into_iter().filter_map(|name| arguments.take(&name).map(|tensor| (name, tensor))).collect();
+    let mut call = library.call();
+    if let Some(threads) = NonZeroU32::new(threads) {
+        call = call.threads(threads);
+    }
+    for (name, value) in arguments.symbols() {
+        call = call.symbol(name, value);
+    }
+    for (name, tensor) in &mut tensors {
+        call = call.tensor(name, tensor);
+    }
+    let mut call = call.prepare()?;
+    trusted::run_prepared(&mut call)?;
+    for (name, tensor) in given.tensors() {
+        if let Some(bytes) = call.bytes_mut(name) {
+            bytes.copy_from_slice(tensor.bytes());
+        }
+    }
     let start = Instant::now();
-    trusted::run(library, &mut arguments, NonZeroU32::new(threads))?;
+    trusted::run_prepared(&mut call)?;
     Ok(start.elapsed().as_secs_f64())
 }
 

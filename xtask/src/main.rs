@@ -51,8 +51,9 @@ Commands:
                     Compare distributed programs on 1 and 2 ranks with C written by hand with MPI, and with ScaLAPACK, and
                     strategies with each other (jacobi, jacobi_small, conjugate_gradient, conjugate_gradient_small, product,
                     strategies); --quick takes small sizes
-  bench optimize [KERNEL..]
-                    Measure PolyBench's kernels before and after the optimiser, with 1 and 2 threads
+  bench optimize [--large] [--only-after] [--polybench FOLDER] [--rounds N] [KERNEL..]
+                    Measure PolyBench's kernels before and after the optimiser, with 1 and 2 threads; beside the C code of
+                    PolyBench/C 4.2 in FOLDER by gcc, clang and Polly; at the sizes of LARGE
   bench interpret   Measure the tasklets per second of the interpreter
   bench strategy    Measure the strategy search on given graphs ($SDFG_STRATEGY) and on generated ones
   gpu FOLDER [--programs N]

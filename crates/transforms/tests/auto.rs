@@ -10,11 +10,15 @@ use sdfg_transforms::{Pipeline, Registry};
 
 /// The text of an optimised program, where every symbol is `size`, and the decisions.
 fn optimized(text: &str, size: i64) -> (String, Vec<Decision>) {
+    optimized_for(Machine::default(), text, size)
+}
+
+fn optimized_for(machine: Machine, text: &str, size: i64) -> (String, Vec<Decision>) {
     let program: Sdfg =
         sdfg::text::parse("test.sdft", text).unwrap_or_else(|errors| panic!("{text}\n{errors:?}"));
     let sizes: BTreeMap<Symbol, i64> = program.symbols().map(|(symbol, _)| (symbol.clone(), size)).collect();
     let mut pipeline = Pipeline::on(program.clone());
-    let target = Target { machine: Machine::default(), sizes };
+    let target = Target { machine, sizes };
     let decisions = optimize(&mut pipeline, &Registry::standard(), &target);
     let replayed = pipeline.chain().replay(program, &Registry::standard()).expect("the chain is replayed");
     let after = sdfg::text::print(pipeline.program());
@@ -86,15 +90,15 @@ fn the_innermost_dimension_has_unit_stride() {
     assert!(optimized(&good, 2000).0.contains("[i = 0:N, j = 0:N]"));
 }
 
-/// Threads that share `k` add to the same elements of a row.
+/// Threads add to the same element. They share `i` where that keeps them apart, as back ends do.
 #[test]
 fn sums_of_several_threads_take_longer() {
     let before = |write: &str| {
         let text = program(&map("k = 0:N, i = 0:N", "y = x0", &["A[k, i]"], write));
         optimized(&text, 2000).1[0].before
     };
-    let (meeting, apart) = (before("C[0, i] wcr(sum)"), before("C[k, i] wcr(sum)"));
-    assert!(meeting > 1.5 * apart, "{meeting} {apart}");
+    let [meeting, row, apart] = ["C[0, 0]", "C[0, i]", "C[k, i]"].map(|to| before(&format!("{to} wcr(sum)")));
+    assert!(meeting > 1.5 * apart && row <= apart, "{meeting} {row} {apart}");
 }
 
 #[test]
@@ -122,6 +126,86 @@ fn independent_iterations_of_a_loop_become_a_map() {
     let (after, decisions) = optimized(&text, 1000);
     assert!(after.contains("map rows [i = 0:N]"), "{after}");
     assert!(decisions[0].to_string().starts_with("LoopToMap at 1 place: "), "{}", decisions[0]);
+}
+
+/// Each of the parts of a body has an order of dimensions of its own.
+#[test]
+fn maps_of_loops_are_split_where_their_parts_gain() {
+    let text = program(
+        "for rows: i = 0:N {
+  for columns: j = i:N {
+    state clear {
+      access C
+      tasklet zero () -> (o) { o = 0.0 }
+      zero.o -> C: C[i, j]
+    }
+    state multiply {
+      access A
+      access B
+      access C
+      map products [k = 0:N] {
+        tasklet t (a, b) -> (o) { o = a * b }
+        products.A -> t.a: A[k, i]
+        products.B -> t.b: B[k, j]
+        t.o -> products.C: C[i, j] wcr(sum)
+      }
+      A -> products.A
+      B -> products.B
+      products.C -> C
+    }
+  }
+}",
+    );
+    let (after, decisions) = optimized(&text, 1000);
+    assert!(decisions[0].to_string().starts_with("MapFission at 2 places: "), "{}", decisions[0]);
+    assert!(decisions[0].is_kept, "{decisions:?}");
+    assert!(
+        after.contains("[k = 0:N, i = 0:N, j = i:N]") || after.contains("[i = 0:N, k = 0:N, j = i:N]"),
+        "{after}"
+    );
+}
+
+/// Steps of a stencil share what a tile has in the cache, unless all of it is there anyway.
+#[test]
+fn time_loops_over_large_data_are_tiled() {
+    let step = |from: &str, to: &str| {
+        format!(
+            "state from_{from} {{
+  access {from}
+  access {to}
+  map m [i = 1:N - 1] {{
+    tasklet t (x, y) -> (o) {{ o = x + y }}
+    m.{from} -> t.x: {from}[i - 1]
+    m.{from} -> t.y: {from}[i + 1]
+    t.o -> m.{to}: {to}[i]
+  }}
+  {from} -> m.{from}
+  m.{to} -> {to}
+}}"
+        )
+    };
+    let text = format!(
+        "sdfg p {{\nsymbol N: i64\nsymbol T: i64\narray D: f64[N]\narray E: f64[N]\nfor time: t = 0:T {{\n{}\n{}\n}}\n}}",
+        step("D", "E"),
+        step("E", "D")
+    );
+    let (large, decisions) = optimized(&text, 1_000_000);
+    assert!(large.contains("time.shrinking0"), "{decisions:?}\n{large}");
+    let (small, _) = optimized(&text, 10_000);
+    assert!(!small.contains("shrinking"), "{small}");
+}
+
+/// A map with a small part of the time of a program counts by itself.
+#[test]
+fn small_parts_of_a_program_are_optimised_too() {
+    let small = map("i = 0:N, j = 0:N", "y = x0", &["A[j, i]"], "B[j, i]");
+    let large = small
+        .replace("state s", "state t")
+        .replace("j = 0:N", "j = 0:N, k = 0:N // 20")
+        .replace("y = x0", "y = x0 + k");
+    let (after, _) = optimized(&program(&format!("{}\n{large}", small)), 4000);
+    let maps: Vec<&str> = after.lines().filter(|line| line.contains("map ")).collect();
+    assert!(maps.iter().any(|line| line.contains("[j = 0:N, i = 0:N]")), "{maps:?}");
 }
 
 /// A sum in a transient of an iteration needs no atomic operation.
@@ -181,7 +265,8 @@ fn what_gains_nothing_is_taken_back() {
   }
 }",
     );
-    let (after, decisions) = optimized(&text, 1000);
+    let machine = Machine { threads: 2, ..Machine::default() };
+    let (after, decisions) = optimized_for(machine, &text, 3000);
     assert!(!decisions[0].is_kept, "{}", decisions[0]);
     assert!(after.contains("for rows"), "{after}");
 }

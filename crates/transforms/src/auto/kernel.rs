@@ -14,6 +14,7 @@ use sdfg::subset::Range;
 use sdfg::symbolic::{Expr, Symbol};
 
 use super::model::{Context, Model, Values, elements, trips, value};
+use super::resident::middle;
 
 /// Bytes of a cache line.
 const LINE: f64 = 64.0;
@@ -23,10 +24,8 @@ const LANES: f64 = 4.0;
 const CACHE_BYTES_PER_SECOND: f64 = 5e10;
 /// Bytes of a page of memory.
 const PAGE: f64 = 4096.0;
-/// Pages that the processor finds at once.
-const KNOWN_PAGES: f64 = 64.0;
-/// Seconds to find a page, and a line in it that was not fetched ahead.
-const PAGE_SECONDS: f64 = 2e-8;
+/// Numbers of pages up to which the processor finds them, and the seconds to find one, and a line in it that was not fetched ahead.
+const PAGES: [(f64, f64); 3] = [(64.0, 0.0), (1024.0, 4e-9), (f64::INFINITY, 2e-8)];
 /// Seconds of an atomic operation.
 const ATOMIC_SECONDS: f64 = 2e-8;
 /// Seconds of an atomic operation on an element that all threads combine into at the same time.
@@ -78,14 +77,14 @@ impl Stream {
     fn waiting(&self) -> f64 {
         let distance = self.moves.last().map_or(0, |distance| distance.unsigned_abs()) as f64 * self.element;
         let accesses = self.executions() * self.accesses * self.volume;
-        let is_far = distance >= PAGE && self.loops.last().is_some_and(|count| *count > KNOWN_PAGES);
-        let page = if is_far { PAGE_SECONDS } else { 0.0 };
+        let pages = self.loops.last().filter(|_| distance >= PAGE).copied().unwrap_or(0.0);
+        let page = PAGES.iter().find(|(most, _)| pages <= *most).map_or(0.0, |(_, seconds)| *seconds);
         accesses * (distance.min(LINE) / CACHE_BYTES_PER_SECOND + page)
     }
 
-    /// Seconds of all atomic operations, if threads share the iterations of the first loop.
-    fn atomic(&self) -> f64 {
-        if !self.combines || self.moves.first() != Some(&0) {
+    /// Seconds of all atomic operations, if threads share the iterations of a loop.
+    fn atomic(&self, shared: usize) -> f64 {
+        if !self.combines || self.moves.get(shared).is_some_and(|distance| *distance != 0) {
             return 0.0;
         }
         let is_contended = self.moves.last() == Some(&0);
@@ -105,9 +104,10 @@ pub(super) struct Kernel {
     calls: f64,
     /// Containers of an iteration.
     own: BTreeSet<ContainerId>,
-    /// Iterations that threads share.
-    shared: f64,
+    /// The iterations of each dimension of the map.
+    counts: Vec<f64>,
     is_parallel: bool,
+    context: Context,
 }
 
 /// The surroundings of nodes in the map.
@@ -146,38 +146,77 @@ impl Kernel {
         entry: NodeId,
         (values, context): (&Values, Context),
     ) -> Self {
-        let mut kernel =
-            Kernel { streams: Vec::new(), calls: 0.0, own: BTreeSet::new(), shared: 1.0, is_parallel: false };
+        let mut kernel = Kernel::new(context);
         if let NodeKind::MapEntry(map) = &state.node(entry).kind {
             let schedule = map.schedule.kind();
             kernel.is_parallel =
                 !context.is_in_map && matches!(schedule, ScheduleKind::Default | ScheduleKind::CpuMulticore);
-            let first = map.ranges.0.first();
-            kernel.shared = first.map_or(1.0, |range| trips(range, values).0);
+            kernel.counts = middle(values, &scope_parameters(state, entry)).1;
         }
-        let context = Context { is_in_map: true, ..context };
+        let sharers = if kernel.is_parallel { kernel.threads(model) } else { context.sharers };
+        let context = Context { is_in_map: true, sharers, ..context };
         let place =
             Place { values: values.clone(), loops: Vec::new(), parameters: Vec::new(), context, state, tree };
         let mut alike = BTreeMap::new();
-        kernel.add_scope(model, sdfg, entry, place, &mut alike);
+        kernel.add_scope(Some(model), sdfg, Some(entry), place, &mut alike);
         kernel
     }
 
+    fn new(context: Context) -> Self {
+        let (streams, own) = (Vec::new(), BTreeSet::new());
+        Kernel { streams, calls: 0.0, own, counts: Vec::new(), is_parallel: false, context }
+    }
+
+    /// Bytes of cache lines of each container that a state touches while the loops around it run, outermost first.
+    pub(super) fn touched(
+        sdfg: &Sdfg,
+        (state, tree): (&State, &ScopeTree),
+        values: &Values,
+        around: &[(Symbol, Range)],
+    ) -> BTreeMap<ContainerId, f64> {
+        let context = Context::default();
+        let mut kernel = Kernel::new(context);
+        let (values, loops) = middle(values, around);
+        let place = Place { values, loops, parameters: around.to_vec(), context, state, tree };
+        kernel.add_scope(None, sdfg, None, place, &mut BTreeMap::new());
+        let mut touched = BTreeMap::new();
+        for stream in &kernel.streams {
+            *touched.entry(stream.container).or_insert(0.0) += stream.footprint(0);
+        }
+        touched
+    }
+
+    /// The dimension whose iterations threads share: the first one whose iterations combine into different elements, if there is one.
+    fn shared(&self) -> usize {
+        let combined = || self.streams.iter().filter(|s| s.combines && !self.own.contains(&s.container));
+        let is_free = |at: &usize| {
+            combined().all(|stream| stream.moves.get(*at).is_some_and(|distance| *distance != 0))
+        };
+        (0..self.counts.len()).find(is_free).unwrap_or(0)
+    }
+
+    /// Threads that run iterations.
+    fn threads(&self, model: &Model<'_>) -> f64 {
+        let iterations = self.counts.get(self.shared()).copied().unwrap_or(1.0);
+        f64::from(model.target.machine.threads).min(iterations).max(1.0)
+    }
+
+    /// Adds the accesses in a map, or in a state outside of maps; without a model, those of calls too.
     fn add_scope(
         &mut self,
-        model: &Model<'_>,
+        model: Option<&Model<'_>>,
         sdfg: &Sdfg,
-        entry: NodeId,
+        entry: Option<NodeId>,
         mut place: Place<'_>,
         alike: &mut BTreeMap<(ContainerId, Vec<i64>), usize>,
     ) {
-        for (symbol, range) in scope_parameters(place.state, entry) {
+        for (symbol, range) in entry.into_iter().flat_map(|entry| scope_parameters(place.state, entry)) {
             let (count, middle) = trips(&range, &place.values);
             place.values.insert(symbol.clone(), middle);
             place.loops.push(count);
             place.parameters.push((symbol, range));
         }
-        for node in place.tree.children(Some(entry)) {
+        for node in place.tree.children(entry) {
             match &place.state.node(*node).kind {
                 NodeKind::MapEntry(_) | NodeKind::ConsumeEntry(_) => {
                     let inner = Place {
@@ -186,13 +225,14 @@ impl Kernel {
                         parameters: place.parameters.clone(),
                         ..place
                     };
-                    self.add_scope(model, sdfg, *node, inner, alike);
+                    self.add_scope(model, sdfg, Some(*node), inner, alike);
                 }
-                NodeKind::Nested(nested) => {
+                NodeKind::Nested(nested) if model.is_some() => {
                     let executions: f64 = place.loops.iter().product();
-                    self.calls += executions * model.call(nested, &place.values, place.context);
+                    let call = model.map_or(0.0, |model| model.call(nested, &place.values, place.context));
+                    self.calls += executions * call;
                 }
-                NodeKind::Tasklet(_) | NodeKind::Reduce(_) | NodeKind::Library(_) => {
+                NodeKind::Tasklet(_) | NodeKind::Reduce(_) | NodeKind::Library(_) | NodeKind::Nested(_) => {
                     let edges = place.state.each_in_edge(*node).chain(place.state.each_out_edge(*node));
                     for (_, edge) in edges {
                         match &edge.memlet.flow {
@@ -283,15 +323,20 @@ impl Kernel {
         let accesses: f64 = self.streams.iter().map(|s| s.executions() * s.accesses * s.volume).sum();
         let waiting: f64 = self.streams.iter().map(Stream::waiting).sum();
         let compute = accesses / lanes / model.accesses_per_second() + waiting + self.calls;
-        let memory = self.traffic(machine.cache_bytes) / machine.memory_bytes_per_second;
-        let threads = f64::from(machine.threads).min(self.shared).max(1.0);
+        let memory = if self.context.is_cached {
+            0.0
+        } else {
+            self.context.sharers * self.traffic(machine.cache_bytes) / machine.memory_bytes_per_second
+        };
+        let threads = self.threads(model);
         let serial = overlapped(compute, memory);
         if !self.is_parallel {
             return serial;
         }
         // Iterations of different threads combine into one element by atomic operations.
         let shared = self.streams.iter().filter(|stream| !self.own.contains(&stream.container));
-        let atomic: f64 = shared.map(Stream::atomic).sum();
+        let at = self.shared();
+        let atomic: f64 = shared.map(|stream| stream.atomic(at)).sum();
         let parallel = overlapped((compute + atomic) / threads, memory) + FORK_SECONDS;
         // Small maps run on one thread.
         if atomic > 0.0 { parallel } else { serial.min(parallel) }

@@ -9,10 +9,12 @@
 //! rules    the rules, in their order, and the decisions
 //! model    the predicted time of a program: control flow, states, code outside of maps
 //! kernel   the predicted time of a map: traffic between memory and cache, accesses, threads
+//! resident the data of all iterations of a loop, which may stay in the cache
 //! ```
 
 mod kernel;
 mod model;
+mod resident;
 mod rules;
 
 use std::collections::BTreeMap;

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::analysis::ScopeTree;
 use sdfg::analysis::loops::counted_range;
-use sdfg::ir::{Block, BlockKind, EdgeId, Flow, NestedSdfg, NodeId, NodeKind, RegionId, Sdfg, State};
+use sdfg::ir::{Block, BlockKind, EdgeId, Flow, NestedSdfg, Node, NodeId, NodeKind, RegionId, Sdfg, State};
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::{Expr, Symbol};
 
 use super::kernel::Kernel;
+use super::resident::resident;
 use super::{Target, UNKNOWN_SIZE};
 
 /// Seconds of a state without data, of a step of control flow.
@@ -19,12 +20,22 @@ const UNKNOWN_TRIPS: f64 = 10.0;
 const NESTING_LIMIT: usize = 32;
 
 /// The surroundings of a part of a program.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(super) struct Context {
     /// Number of calls around it.
     pub(super) depth: usize,
     /// Whether it runs in the iterations of a map, on one thread.
     pub(super) is_in_map: bool,
+    /// The number of threads that run it at the same time, each for itself. They share the memory.
+    pub(super) sharers: f64,
+    /// Whether a loop around it keeps all of its data in caches.
+    pub(super) is_cached: bool,
+}
+
+impl Default for Context {
+    fn default() -> Self {
+        Context { depth: 0, is_in_map: false, sharers: 1.0, is_cached: false }
+    }
 }
 
 /// Values of symbols at a place of a program.
@@ -56,9 +67,21 @@ pub(super) fn elements(subset: &Subset, values: &Values) -> f64 {
 /// Predicts times on one machine.
 pub(super) struct Model<'t> {
     pub(super) target: &'t Target,
+    /// A map that is left out.
+    pub(super) without: Option<&'t Node>,
 }
 
 impl Model<'_> {
+    pub(super) fn new(target: &Target) -> Model<'_> {
+        Model { target, without: None }
+    }
+
+    /// Seconds that a map outside of other maps takes in one run. This node is in the program.
+    pub(super) fn own_seconds(&self, program: &Sdfg, map: &Node) -> f64 {
+        let without = Model { target: self.target, without: Some(map) };
+        self.seconds(program) - without.seconds(program)
+    }
+
     /// Seconds of one run.
     pub(super) fn seconds(&self, program: &Sdfg) -> f64 {
         self.region(program, program.body(), &mut self.target.sizes.clone(), Context::default())
@@ -84,7 +107,17 @@ impl Model<'_> {
         match &block.kind {
             BlockKind::State(id) => self.state(sdfg, sdfg.state(*id), values, context),
             BlockKind::Loop(repeated) => {
-                let count = match counted_range(sdfg, repeated) {
+                let counted = counted_range(sdfg, repeated);
+                let machine = &self.target.machine;
+                // Parts of a map that threads share stay in the caches of all of them.
+                let caches = if context.is_in_map { 1.0 } else { f64::from(machine.threads) };
+                let around: Vec<_> = counted.iter().cloned().collect();
+                let resident =
+                    if context.is_cached { 0.0 } else { resident(sdfg, repeated.body, values, &around) };
+                let stays = resident <= caches * machine.cache_bytes;
+                let fetched =
+                    if stays { context.sharers * resident / machine.memory_bytes_per_second } else { 0.0 };
+                let count = match counted {
                     Some((symbol, range)) => {
                         let (count, middle) = trips(&range, values);
                         values.insert(symbol, middle);
@@ -92,7 +125,8 @@ impl Model<'_> {
                     }
                     None => UNKNOWN_TRIPS,
                 };
-                count * (STEP_SECONDS + self.region(sdfg, repeated.body, values, context))
+                let context = Context { is_cached: context.is_cached || stays, ..context };
+                fetched + count * (STEP_SECONDS + self.region(sdfg, repeated.body, values, context))
             }
             BlockKind::Branch(branch) => {
                 let arms = branch.arms.iter().map(|(_, arm)| *arm).chain(branch.otherwise);
@@ -130,6 +164,9 @@ impl Model<'_> {
         context: Context,
     ) -> f64 {
         match &state.node(node).kind {
+            NodeKind::MapEntry(_) if self.without.is_some_and(|map| std::ptr::eq(map, state.node(node))) => {
+                0.0
+            }
             NodeKind::MapEntry(_) => {
                 Kernel::of(self, sdfg, (state, tree), node, (values, context)).seconds(self)
             }

@@ -3,19 +3,36 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use sdfg::ir::Sdfg;
+use sdfg::ir::{BlockKind, NodeKind, RegionId, Sdfg};
 use sdfg::symbolic::Symbol;
 use serde_json::Value;
 
 use super::Target;
-use super::model::Model;
-use crate::engine::{Match, Pipeline, Registry, Site, Step, Tables, Transformation, matches, places};
+use super::model::{Model, Values, trips};
+use super::resident::resident;
+use crate::engine::{
+    Match, Matched, Pipeline, Registry, Site, Step, Tables, Transformation, matches, places,
+};
 use crate::rewrites::{
-    LiftToLibrary, LoopToMap, MapCollapse, MapDimShuffle, MapFusion, MapReduceFusion, MapTiling,
+    DiamondTiling, InlineSdfg, LiftToLibrary, LoopToMap, MapCollapse, MapDimShuffle, MapFission, MapFusion,
+    MapReduceFusion, MapTiling,
 };
 
 /// A change of the predicted time by less than this factor is none: the model is not that exact.
 const WORTHWHILE: f64 = 0.95;
+/// Tiles over time take more code still, but what they save is certain.
+const TIME_TILING_GAIN: f64 = 0.8;
+/// The least share of the time of a program that counts as that of a map.
+const LEAST_SHARE: f64 = 0.02;
+/// Widths of tiles over time, and reaches of stencils.
+const TIME_WIDTHS: [i64; 7] = [8, 16, 32, 64, 128, 256, 512];
+const TIME_REACHES: [i64; 3] = [1, 2, 4];
+/// The most steps of a tile: more would save little.
+const MOST_TIME_STEPS: i64 = 32;
+/// The most tiles over time that are tried.
+const MOST_TIME_TILES: usize = 3;
+/// The most levels of maps that are split.
+const MOST_SPLITS: usize = 4;
 /// Tiles cost code and short loops, so they have to gain more.
 const TILING_GAIN: f64 = 0.7;
 /// Edges of tiles, in iterations.
@@ -92,8 +109,11 @@ fn optimized<'p>(
     target: &'p Target,
     watch: Option<&'p mut Watch<'p>>,
 ) -> Vec<Decision> {
-    let model = Model { target };
+    let model = Model::new(target);
     let mut run = Run { pipeline, registry, model, decisions: Vec::new(), watch };
+    // Simplification fuses the states of steps and of bodies.
+    run.best_of(|program, found| time_tiles(program, found, target), TIME_TILING_GAIN);
+    run.split_loops();
     run.simplify();
     run.everywhere(LoopToMap::default());
     run.everywhere(MapFusion::default());
@@ -152,6 +172,71 @@ impl Run<'_> {
         self.decide(&transformation, counted(count), (before, after), is_kept, programs);
     }
 
+    /// Loops become maps that are split around what their bodies do one after the other, if that gains with what it allows: the
+    /// parts have an order of dimensions each, and may be products.
+    fn split_loops(&mut self) {
+        if matches(self.pipeline.program(), &LoopToMap::default()).is_empty() {
+            return;
+        }
+        let (steps, decisions) = (self.pipeline.applications().count(), self.decisions.len());
+        // Both ways are tries.
+        let watch = self.watch.take();
+        let count = self.split();
+        if count == 0 {
+            self.undo_to(steps);
+            self.watch = watch;
+            return;
+        }
+        let after = self.seconds_with_orders();
+        self.undo_to(steps);
+        self.simplify();
+        self.everywhere(LoopToMap::default());
+        let whole = watch.is_some().then(|| self.pipeline.program().clone());
+        let before = self.seconds_with_orders();
+        self.undo_to(steps);
+        self.decisions.truncate(decisions);
+        let is_kept = after < WORTHWHILE * before;
+        let is_applied = (is_kept || whole.is_some()) && self.split() == count;
+        self.watch = watch;
+        let programs = whole.zip(self.program().filter(|_| is_applied));
+        if !is_kept {
+            self.undo_to(steps);
+        }
+        self.decide(&MapFission::default(), counted(count), (before, after), is_kept && is_applied, programs);
+    }
+
+    /// Makes maps of loops, splits them and joins what is left; the number of maps that were split.
+    fn split(&mut self) -> usize {
+        let mut count = 0;
+        let all = |step: Step| step.everywhere(None);
+        if self.pipeline.apply(all(LoopToMap::default().into())).is_err() {
+            return 0;
+        }
+        for _ in 0..MOST_SPLITS {
+            let found = matches(self.pipeline.program(), &MapFission::default()).len();
+            if found == 0 || self.pipeline.apply(all(MapFission::default().into())).is_err() {
+                break;
+            }
+            count += found;
+            if self.pipeline.apply(all(InlineSdfg::default().into())).is_err() {
+                break;
+            }
+        }
+        if count > 0 {
+            self.simplify();
+            // What does not apply is left.
+            let _ = self.pipeline.apply(all(MapCollapse::default().into()));
+        }
+        count
+    }
+
+    /// Predicted seconds with products in library nodes and the best orders of dimensions.
+    fn seconds_with_orders(&mut self) -> f64 {
+        self.lift();
+        self.best_of(orders, WORTHWHILE);
+        self.seconds()
+    }
+
     /// Products of matrices become library nodes, whose expansions know the caches.
     fn lift(&mut self) {
         let transformation = LiftToLibrary::default();
@@ -182,6 +267,7 @@ impl Run<'_> {
             let candidates = candidates(program, &found);
             done.insert(at.clone());
             let before = self.seconds();
+            let own = self.own_seconds(&found).unwrap_or(before);
             let mut best: Option<(f64, T)> = None;
             for candidate in candidates {
                 if self.pipeline.apply_at(&candidate, &found).is_err() {
@@ -195,7 +281,8 @@ impl Run<'_> {
                 }
             }
             let Some((after, candidate)) = best else { continue };
-            let (is_worthwhile, program) = (after < gain * before, self.program());
+            let own = own.clamp(LEAST_SHARE * before, before);
+            let (is_worthwhile, program) = (before - after > (1.0 - gain) * own, self.program());
             let is_applied =
                 (is_worthwhile || program.is_some()) && self.pipeline.apply_at(&candidate, &found).is_ok();
             let programs = program.zip(self.program().filter(|_| is_applied));
@@ -205,6 +292,18 @@ impl Run<'_> {
             }
             self.decide(&candidate, at, (before, after), is_worthwhile && is_applied, programs);
         }
+    }
+
+    /// Seconds of the map that a match begins with, if it is outside of all others.
+    fn own_seconds(&self, found: &Match) -> Option<f64> {
+        if !matches!(found.elements, Matched::Nodes(..)) {
+            return None;
+        }
+        let (tables, program) = (Tables::new(), self.pipeline.program());
+        let site = Site::of(program, found, &tables)?;
+        site.map(0).ok()?;
+        let own = self.model.own_seconds(program, site.state().node(found.node(0)));
+        (own > 0.0).then_some(own)
     }
 
     fn undo_to(&mut self, steps: usize) {
@@ -262,6 +361,51 @@ fn orders(program: &Sdfg, found: &Match) -> Vec<MapDimShuffle> {
     }
     // The first order is the present one.
     orders.into_iter().skip(1).map(MapDimShuffle::new).collect()
+}
+
+/// Tiles of a time loop whose data stays in the cache of a thread, and of which each thread has one. Widths that are too small for
+/// the steps and for the reach of the stencils are refused.
+fn time_tiles(program: &Sdfg, found: &Match, target: &Target) -> Vec<DiamondTiling> {
+    let tables = Tables::new();
+    let (Some(site), Matched::Blocks(blocks)) = (Site::of(program, found, &tables), &found.elements) else {
+        return Vec::new();
+    };
+    let Some(BlockKind::Loop(repeated)) = blocks.first().map(|id| &site.sdfg.block(*id).kind) else {
+        return Vec::new();
+    };
+    let states = site.sdfg.region(repeated.body).blocks.len().max(1) as i64;
+    let Some(rows) = rows(site.sdfg, repeated.body, &target.sizes) else { return Vec::new() };
+    let bytes = resident(site.sdfg, repeated.body, &target.sizes, &[]);
+    let machine = &target.machine;
+    if bytes <= machine.cache_bytes {
+        return Vec::new();
+    }
+    let mut tiles = Vec::new();
+    let widest = (rows * machine.cache_bytes / bytes).min(rows / f64::from(machine.threads));
+    for width in TIME_WIDTHS.into_iter().filter(|width| *width as f64 <= widest) {
+        for reach in TIME_REACHES {
+            let most = (width / (2 * reach) + 1) / states;
+            if most >= 2 {
+                tiles.push((width, MOST_TIME_STEPS.min(1 << most.ilog2())));
+            }
+        }
+    }
+    // The widest ones need the least traffic.
+    tiles.sort_unstable_by(|one, other| other.cmp(one));
+    tiles.dedup();
+    tiles.truncate(MOST_TIME_TILES);
+    tiles.into_iter().map(|(width, steps)| DiamondTiling { steps, width }).collect()
+}
+
+/// Iterations of the first dimension of a map of a region.
+fn rows(sdfg: &Sdfg, region: RegionId, sizes: &Values) -> Option<f64> {
+    sdfg.region(region).blocks.iter().find_map(|block| {
+        let BlockKind::State(id) = sdfg.block(*block).kind else { return None };
+        sdfg.state(id).nodes().find_map(|(_, node)| match &node.kind {
+            NodeKind::MapEntry(map) => map.ranges.0.first().map(|range| trips(range, sizes).0),
+            _ => None,
+        })
+    })
 }
 
 /// Tiles of a map of several dimensions.

@@ -128,10 +128,9 @@ impl Transformation for LiftToLibrary {
         let result = site.sdfg.container(product.write.container());
         for (number, id) in product.containers().into_iter().enumerate() {
             let container = site.sdfg.container(id);
-            let is_scale = number == 3;
-            if !matches!(container.kind, ContainerKind::Array(_))
-                && !(is_scale && matches!(container.kind, ContainerKind::Scalar))
-            {
+            // A common factor may be a scalar; it is the last one.
+            let is_element = number == 3 && matches!(container.kind, ContainerKind::Scalar);
+            if !is_element && !matches!(container.kind, ContainerKind::Array(_)) {
                 return Err(Refusal::container(&container.name, "is no array"));
             }
             if container.element != result.element || container.element.lanes() != 1 {
