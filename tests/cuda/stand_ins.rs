@@ -4,6 +4,10 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
+
+/// Held while a library is built.
+static TURN: Mutex<()> = Mutex::new(());
 
 /// Shared libraries that stand for those of CUDA.
 #[derive(Clone, Debug)]
@@ -17,6 +21,8 @@ pub(crate) struct StandIns {
 impl StandIns {
     /// Builds the libraries from the sources in a folder, unless they are there.
     pub(crate) fn built(folder: &Path) -> Result<Self, String> {
+        // Threads of one process take turns.
+        let _turn = TURN.lock().map_err(|error| error.to_string())?;
         Ok(StandIns { driver: library(folder, "driver")?, nvrtc: library(folder, "nvrtc")? })
     }
 }
