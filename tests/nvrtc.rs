@@ -6,7 +6,7 @@
 
 use sdfg::interpret::Arguments;
 use sdfg::ir::{FloatMode, Sdfg};
-use sdfg::validate::validate;
+use sdfg::validate::{Validated, validate};
 use sdfg_codegen::lower::{LowerError, LowerOptions, Target, lower};
 use sdfg_codegen::plan::Plan;
 use sdfg_codegen::source::{Architecture, ImageError, SourceOptions, compile_kernels, cuda_kernels};
@@ -106,11 +106,16 @@ fn kernels_with_memory_of_blocks_compile_without_a_message() {
         let source = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{error}"));
         let program = sdfg::text::parse(name, &source).unwrap_or_else(|errors| panic!("{errors:?}"));
         let program = validate(program).unwrap_or_else(|rejected| panic!("{rejected}"));
-        for checked in [false, true] {
-            let options = LowerOptions { serial_components: true, checked, ..LowerOptions::default() };
-            let plan = lower(&program, &Target::cuda(), &options).unwrap_or_else(|error| panic!("{error}"));
-            assert!(compile_all(&plan) > 0, "{name}");
-        }
+        compile_as_written(&program);
+    }
+}
+
+/// Compiles the kernels that a program has itself, without and with checks.
+fn compile_as_written(program: &Validated) {
+    for checked in [false, true] {
+        let options = LowerOptions { serial_components: true, checked, ..LowerOptions::default() };
+        let plan = lower(program, &Target::cuda(), &options).unwrap_or_else(|error| panic!("{error}"));
+        assert!(compile_all(&plan) > 0, "{}", plan.name);
     }
 }
 
@@ -149,4 +154,42 @@ fn messages_are_those_of_nvrtc() {
     let image = compile_kernels("__global__ void k() {}", "", Architecture { number: 80, is_ptx: true });
     let text = image.map(|image| String::from_utf8_lossy(&image.bytes).into_owned());
     assert!(text.as_ref().is_ok_and(|text| text.contains(".target sm_80")), "{text:?}");
+}
+
+/// Programs may use the names of CUDA's types, variables and functions.
+#[test]
+fn names_of_cuda_are_free_for_programs() {
+    if !has_nvrtc() {
+        return;
+    }
+    let program = "sdfg warp {
+  symbol warpSize: i64
+  array float4: f64[warpSize] storage(gpu_global)
+  array rsqrt: f64[warpSize] storage(gpu_global)
+  array atomicExch: f32[warpSize] storage(gpu_global)
+  array dim3: f64[1] storage(gpu_global)
+  state s {
+    access float4
+    access rsqrt
+    access atomicExch
+    access dim3
+    map uint4 [threadIdx = 0:warpSize] schedule(gpu_grid) {
+      tasklet t (uint, half, char4) -> (double2, int4) { double2 = sqrt(uint) + half; int4 = f32(char4) + 1 }
+      uint4.float4 -> t.uint: float4[threadIdx]
+      uint4.dim3 -> t.half: dim3[0]
+      uint4.rsqrt -> t.char4: rsqrt[threadIdx]
+      t.double2 -> uint4.rsqrt: rsqrt[threadIdx]
+      t.int4 -> uint4.atomicExch: atomicExch[0] wcr(max)
+    }
+    access out = rsqrt
+    float4 -> uint4.float4
+    dim3 -> uint4.dim3
+    rsqrt -> uint4.rsqrt
+    uint4.rsqrt -> out
+    uint4.atomicExch -> atomicExch
+  }
+}";
+    let program = sdfg::text::parse("warp", program).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let program = validate(program).unwrap_or_else(|rejected| panic!("{rejected}"));
+    compile_as_written(&program);
 }
