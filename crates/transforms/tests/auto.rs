@@ -165,6 +165,38 @@ fn maps_of_loops_are_split_where_their_parts_gain() {
     );
 }
 
+/// A loop around a map starts threads in each iteration, unless it moves into the map. With short rows that does not pay where a
+/// column of another array is read: one thread alone would be slower.
+#[test]
+fn loops_move_into_maps_unless_one_thread_loses() {
+    let sweep = |read: &str, n: i64| {
+        let text = program(&format!(
+            "for sweep: j = 1:N {{
+  state s {{
+    access A
+    access B
+    access C = B
+    map rows [i = 0:N] {{
+      tasklet t (a, b) -> (o) {{ o = 0.5 * b + a }}
+      rows.A -> t.a: {read}
+      rows.B -> t.b: B[i, j - 1]
+      t.o -> rows.B: B[i, j]
+    }}
+    A -> rows.A
+    B -> rows.B
+    rows.B -> C
+  }}
+}}"
+        ));
+        optimized(&text, n)
+    };
+    let (after, decisions) = sweep("A[i, j]", 3000);
+    let map = after.find("map rows").unwrap_or_default();
+    assert!(after[map..].contains("for "), "{decisions:?}\n{after}");
+    let (after, decisions) = sweep("A[j, i]", 300);
+    assert!(after.contains("for sweep"), "{decisions:?}\n{after}");
+}
+
 /// Steps of a stencil share what a tile has in the cache, unless all of it is there anyway.
 #[test]
 fn time_loops_over_large_data_are_tiled() {

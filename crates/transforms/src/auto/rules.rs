@@ -15,8 +15,9 @@ use crate::engine::{
 };
 use crate::rewrites::{
     DiamondTiling, InlineSdfg, LiftToLibrary, LoopToMap, MapCollapse, MapDimShuffle, MapFission, MapFusion,
-    MapReduceFusion, MapTiling,
+    MapReduceFusion, MapTiling, MoveLoopIntoMap,
 };
+use crate::strategy::model::Machine;
 
 /// A change of the predicted time by less than this factor is none: the model is not that exact.
 const WORTHWHILE: f64 = 0.95;
@@ -116,6 +117,7 @@ fn optimized<'p>(
     run.split_loops();
     run.simplify();
     run.everywhere(LoopToMap::default());
+    run.best_of(|_, _| vec![MoveLoopIntoMap::default()], WORTHWHILE);
     run.everywhere(MapFusion::default());
     run.everywhere(MapReduceFusion::default());
     run.lift();
@@ -282,7 +284,9 @@ impl Run<'_> {
             }
             let Some((after, candidate)) = best else { continue };
             let own = own.clamp(LEAST_SHARE * before, before);
-            let (is_worthwhile, program) = (before - after > (1.0 - gain) * own, self.program());
+            let is_better = before - after > (1.0 - gain) * own;
+            let is_worthwhile = is_better && self.is_no_loss_for_one_thread(&candidate, &found);
+            let program = self.program();
             let is_applied =
                 (is_worthwhile || program.is_some()) && self.pipeline.apply_at(&candidate, &found).is_ok();
             let programs = program.zip(self.program().filter(|_| is_applied));
@@ -292,6 +296,23 @@ impl Run<'_> {
             }
             self.decide(&candidate, at, (before, after), is_worthwhile && is_applied, programs);
         }
+    }
+
+    /// Whether a candidate does not make the program slower where it has one thread only. The number of threads of a run is not known.
+    fn is_no_loss_for_one_thread<T: Transformation>(&mut self, candidate: &T, found: &Match) -> bool {
+        let machine = &self.model.target.machine;
+        let operations_per_second = machine.operations_per_second / f64::from(machine.threads);
+        let machine = Machine { threads: 1, operations_per_second, ..machine.clone() };
+        let target = Target { machine, sizes: self.model.target.sizes.clone() };
+        let model = Model::new(&target);
+        let before = model.seconds(self.pipeline.program());
+        if self.pipeline.apply_at(candidate, found).is_err() {
+            return false;
+        }
+        let after = model.seconds(self.pipeline.program());
+        // The application is there, so this cannot fail.
+        let _ = self.pipeline.undo();
+        after <= before
     }
 
     /// Seconds of the map that a match begins with, if it is outside of all others.
