@@ -238,14 +238,9 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_load(sdfg_device *device) {
     return error == SDFG_CU_SUCCESS ? 0 : sdfg_device_failed(device, error, "CUDA has no device");
 }
 
-/* The device that the caller asks for, or else `SDFG_DEVICE`, by its number or by a part of its name; the first without both. */
+/* Finds the device that is wanted. */
 SDFG_DEVICE_FUNCTION int32_t sdfg_device_choose(sdfg_device *device, const char *asked) {
-    const char *const from = asked != NULL ? "the configuration" : "SDFG_DEVICE";
-    asked = asked != NULL ? asked : getenv("SDFG_DEVICE");
-    const bool is_any = asked == NULL || asked[0] == 0;
-    char *end = NULL;
-    const long number = is_any ? 0 : strtol(asked, &end, 10);
-    const bool is_number = is_any || (end != asked && *end == 0);
+    const sdfg_wanted wanted = sdfg_device_wanted(asked);
     int count = 0, major = 0, minor = 0;
     const int error = device->cuDeviceGetCount(&count);
     if (error != SDFG_CU_SUCCESS || count == 0) {
@@ -257,14 +252,14 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_choose(sdfg_device *device, const char 
             continue;
         }
         (void)device->cuDeviceGetName(name, sizeof name - 1, device->device);
-        if (is_number ? n == number : strstr(name, asked) != NULL) {
+        if (wanted.is_number ? n == wanted.number : strstr(name, wanted.name) != NULL) {
             (void)device->cuDeviceGetAttribute(&major, SDFG_CU_MAJOR, device->device);
             (void)device->cuDeviceGetAttribute(&minor, SDFG_CU_MINOR, device->device);
             device->architecture = 10 * major + minor;
             return 0;
         }
     }
-    snprintf(device->text, sizeof device->text, "%s: none of the %d devices of CUDA is `%s` (`sdfg devices` lists them)", from, count, asked);
+    snprintf(device->text, sizeof device->text, "%s: none of the %d devices of CUDA is `%s` (`sdfg devices` lists them)", wanted.from, count, wanted.name);
     return SDFG_DEVICE_FAILED;
 }
 

@@ -24,6 +24,27 @@ typedef struct sdfg_kernel_argument {
     size_t bytes;
 } sdfg_kernel_argument;
 
+/* The device that is asked for: its number, or a part of its name. */
+typedef struct sdfg_wanted {
+    /* The place that asks, for messages. */
+    const char *from;
+    const char *name;
+    long number;
+    bool is_number;
+} sdfg_wanted;
+
+/* The device that the caller asks for, or else the variable `SDFG_DEVICE`; the first one without both. */
+SDFG_DEVICE_FUNCTION sdfg_wanted sdfg_device_wanted(const char *asked) {
+    sdfg_wanted wanted = { asked != NULL ? "the configuration" : "SDFG_DEVICE", asked != NULL ? asked : getenv("SDFG_DEVICE"), 0, true };
+    if (wanted.name == NULL || wanted.name[0] == 0) {
+        wanted.name = "0";
+    }
+    char *end = NULL;
+    wanted.number = strtol(wanted.name, &end, 10);
+    wanted.is_number = end != wanted.name && *end == 0;
+    return wanted;
+}
+
 /* A kernel or copy of a program that is profiled. */
 typedef struct sdfg_command {
     const char *kind, *name;

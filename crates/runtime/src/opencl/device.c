@@ -169,15 +169,9 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_load(sdfg_device *device) {
     return 0;
 }
 
-/* The device that the caller asks for, or else `SDFG_DEVICE`, by its number or by a part of its name or its platform's; the first without
- * both. */
+/* Finds the device that is wanted. The name of its platform counts, too. */
 SDFG_DEVICE_FUNCTION int32_t sdfg_device_choose(sdfg_device *device, const char *asked) {
-    const char *const from = asked != NULL ? "the configuration" : "SDFG_DEVICE";
-    asked = asked != NULL ? asked : getenv("SDFG_DEVICE");
-    const bool is_any = asked == NULL || asked[0] == 0;
-    char *end = NULL;
-    const long number = is_any ? 0 : strtol(asked, &end, 10);
-    const bool is_number = is_any || (end != asked && *end == 0);
+    const sdfg_wanted wanted = sdfg_device_wanted(asked);
     sdfg_cl platforms[16], devices[16];
     uint32_t n_platforms = 0, n_devices;
     long position = 0;
@@ -192,7 +186,7 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_choose(sdfg_device *device, const char 
         for (uint32_t d = 0; d < n_devices && d < 16; ++d, ++position) {
             memset(name, 0, sizeof name);
             (void)device->clGetDeviceInfo(devices[d], SDFG_CL_DEVICE_NAME, sizeof name - 1, name, NULL);
-            if (is_number ? position == number : strstr(name, asked) != NULL || strstr(platform, asked) != NULL) {
+            if (wanted.is_number ? position == wanted.number : strstr(name, wanted.name) != NULL || strstr(platform, wanted.name) != NULL) {
                 device->device = devices[d];
                 return 0;
             }
@@ -201,7 +195,7 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_choose(sdfg_device *device, const char 
     if (position == 0) {
         snprintf(device->text, sizeof device->text, "OpenCL has no device (packages such as `pocl-opencl-icd` have drivers)");
     } else {
-        snprintf(device->text, sizeof device->text, "%s: none of the %ld devices of OpenCL is `%s` (`sdfg devices` lists them)", from, position, is_any ? "0" : asked);
+        snprintf(device->text, sizeof device->text, "%s: none of the %ld devices of OpenCL is `%s` (`sdfg devices` lists them)", wanted.from, position, wanted.name);
     }
     return SDFG_DEVICE_FAILED;
 }
