@@ -19,7 +19,6 @@ use std::time::Instant;
 use sdfg::interpret::Arguments;
 use sdfg::ir::{FloatMode, Sdfg};
 use sdfg::symbolic::Symbol;
-use sdfg::tensor::Tensor;
 use sdfg::validate::validate;
 use sdfg_codegen::llvm::CompileOptions;
 use sdfg_codegen::load::Library;
@@ -49,9 +48,11 @@ struct Options {
 #[derive(Clone, Copy)]
 struct Ratios {
     /// The time before the optimiser by that after it.
-    optimised: f64,
-    /// The time of the best of gcc and clang by ours, before and after the optimiser.
-    compilers: Option<[f64; 2]>,
+    optimised: Option<f64>,
+    /// The time of the best of gcc and clang by ours before the optimiser.
+    before: Option<f64>,
+    /// The same, by ours after the optimiser.
+    after: Option<f64>,
     /// The time of the best of all C programs by ours, after the optimiser.
     best: Option<f64>,
 }
@@ -84,9 +85,9 @@ fn main() -> Result<(), Error> {
             "{threads} threads, geometric means of {} kernels: optimised {}; before it, best of gcc and clang by ours {}; after it {}; \
              best of all by ours after it {}, at least 0.9 for {}",
             ratios.len(),
-            mean(&|ratios| Some(ratios.optimised)),
-            mean(&|ratios| ratios.compilers.map(|[before, _]| before)),
-            mean(&|ratios| ratios.compilers.map(|[_, after]| after)),
+            mean(&|ratios| ratios.optimised),
+            mean(&|ratios| ratios.before),
+            mean(&|ratios| ratios.after),
             mean(&|ratios| ratios.best),
             ratios.iter().filter(|ratios| ratios.best.is_some_and(|best| best >= 0.9)).count(),
         );
@@ -164,49 +165,46 @@ fn measure(options: &Options, kernel: &'static Kernel) -> Result<Vec<Ratios>, Er
             None => Vec::new(),
         };
         let mut times = vec![Vec::new(); libraries.len() + peers.len()];
-        for round in 0..=options.rounds {
+        for _ in 0..options.rounds {
             let (ours, theirs) = times.split_at_mut(libraries.len());
             for (library, times) in libraries.iter().zip(ours) {
-                let seconds = run_once(library, &given, threads)?;
-                // The first one touches memory and starts threads.
-                if round > 0 {
-                    times.push(seconds);
-                }
+                times.push(run_once(library, &given, threads)?);
             }
             for (peer, times) in peers.iter().zip(theirs) {
-                if round > 0 {
-                    times.push(peer.run()?);
-                }
+                times.push(peer.run()?);
             }
         }
         let medians: Vec<f64> = times.into_iter().map(median).collect();
         let (ours, theirs) = medians.split_at(libraries.len());
-        lines.push(line(kernel.name, threads, ours, theirs));
+        lines.push(line(kernel.name, threads, (ours, options.is_only_after), theirs));
     }
     println!("{:15} {}", "", if kept.is_empty() { "left alone".to_owned() } else { kept.join(", ") });
     Ok(lines)
 }
 
-/// Prints medians.
-fn line(name: &str, threads: u32, ours: &[f64], theirs: &[f64]) -> Ratios {
-    let (before, after) = (ours[0], ours[ours.len() - 1]);
+/// Prints medians. Ours are before and after the optimiser, one for both where it leaves the program alone, or after it only.
+fn line(name: &str, threads: u32, (ours, is_only_after): (&[f64], bool), theirs: &[f64]) -> Ratios {
+    let (after, before) = (ours[ours.len() - 1], ours.first().copied().filter(|_| !is_only_after));
     let least = |times: &[f64]| times.iter().copied().reduce(f64::min);
     let best = least(theirs);
     let compilers = least(&theirs[..theirs.len().min(Peer::COMPILERS)]);
     let ratios = Ratios {
-        optimised: before / after,
-        compilers: compilers.map(|time| [time / before, time / after]),
+        optimised: before.map(|before| before / after),
+        before: compilers.zip(before).map(|(time, before)| time / before),
+        after: compilers.map(|time| time / after),
         best: best.map(|time| time / after),
     };
     let shown = |time: Option<f64>| time.map_or("-".to_owned(), |time| format!("{time:.5}"));
-    let ratio = |time: Option<f64>| time.map_or("-".to_owned(), |time| format!("{time:.2}"));
+    let ratio = |ratio: Option<f64>| ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}"));
+    let peer = |number: usize| shown(theirs.get(number).copied());
     println!(
-        "{name:15} {threads:>7} {before:>9.5} {after:>9.5} {:>7.2} {:>9} {:>9} {:>9} {:>8} {:>8}",
-        ratios.optimised,
-        shown(theirs.first().copied()),
-        shown(theirs.get(1).copied()),
-        shown(theirs.get(2).copied()),
-        ratio(best.map(|time| time / before)),
+        "{name:15} {threads:>7} {:>9} {after:>9.5} {:>7} {:>9} {:>9} {:>9} {:>8} {:>8}",
+        shown(before),
+        ratio(ratios.optimised),
+        peer(0),
+        peer(1),
+        peer(2),
+        ratio(best.zip(before).map(|(time, before)| time / before)),
         ratio(ratios.best),
     );
     ratios
@@ -221,30 +219,21 @@ fn compiled(program: &Sdfg) -> Result<Library, Error> {
 
 /// Seconds of the code itself: arguments are checked before, and an earlier run of the same instance started threads.
 fn run_once(library: &Library, given: &Arguments, threads: u32) -> Result<f64, Error> {
-    let mut arguments = given.clone();
-    let names: Vec<String> = arguments.tensors().map(|(name, _)| name.to_owned()).collect();
-    let mut tensors: Vec<(String, Tensor)> =
-        names.into_iter().filter_map(|name| arguments.take(&name).map(|tensor| (name, tensor))).collect();
-    let mut call = library.call();
-    if let Some(threads) = NonZeroU32::new(threads) {
-        call = call.threads(threads);
-    }
-    for (name, value) in arguments.symbols() {
-        call = call.symbol(name, value);
-    }
-    for (name, tensor) in &mut tensors {
-        call = call.tensor(name, tensor);
-    }
-    let mut call = call.prepare()?;
-    trusted::run_prepared(&mut call)?;
-    for (name, tensor) in given.tensors() {
-        if let Some(bytes) = call.bytes_mut(name) {
-            bytes.copy_from_slice(tensor.bytes());
+    let (mut arguments, mut seconds) = (given.clone(), 0.0);
+    library.with_arguments(&mut arguments, NonZeroU32::new(threads), |call| {
+        let mut call = call.prepare()?;
+        trusted::run_prepared(&mut call)?;
+        for (name, tensor) in given.tensors() {
+            if let Some(bytes) = call.bytes_mut(name) {
+                bytes.copy_from_slice(tensor.bytes());
+            }
         }
-    }
-    let start = Instant::now();
-    trusted::run_prepared(&mut call)?;
-    Ok(start.elapsed().as_secs_f64())
+        let start = Instant::now();
+        trusted::run_prepared(&mut call)?;
+        seconds = start.elapsed().as_secs_f64();
+        Ok(())
+    })?;
+    Ok(seconds)
 }
 
 fn median(mut times: Vec<f64>) -> f64 {

@@ -186,7 +186,11 @@ impl Library {
         self.with_arguments(arguments, threads, |call| call.run_checked())
     }
 
-    fn with_arguments(
+    /// Calls a function with a call on the tensors and symbols of arguments, which have what it left in the tensors afterwards.
+    ///
+    /// # Errors
+    /// Those of the function.
+    pub fn with_arguments(
         &self,
         arguments: &mut Arguments,
         threads: Option<NonZeroU32>,
