@@ -217,7 +217,13 @@ impl Kernel {
             place.parameters.push((symbol, range));
         }
         for node in place.tree.children(entry) {
-            match &place.state.node(*node).kind {
+            let kind = &place.state.node(*node).kind;
+            if let (NodeKind::Nested(nested), Some(model)) = (kind, model) {
+                let executions: f64 = place.loops.iter().product();
+                self.calls += executions * model.call(nested, &place.values, place.context);
+                continue;
+            }
+            match kind {
                 NodeKind::MapEntry(_) | NodeKind::ConsumeEntry(_) => {
                     let inner = Place {
                         values: place.values.clone(),
@@ -226,11 +232,6 @@ impl Kernel {
                         ..place
                     };
                     self.add_scope(model, sdfg, Some(*node), inner, alike);
-                }
-                NodeKind::Nested(nested) if model.is_some() => {
-                    let executions: f64 = place.loops.iter().product();
-                    let call = model.map_or(0.0, |model| model.call(nested, &place.values, place.context));
-                    self.calls += executions * call;
                 }
                 NodeKind::Tasklet(_) | NodeKind::Reduce(_) | NodeKind::Library(_) | NodeKind::Nested(_) => {
                     let edges = place.state.each_in_edge(*node).chain(place.state.each_out_edge(*node));

@@ -198,13 +198,15 @@ impl Run<'_> {
         self.undo_to(steps);
         self.decisions.truncate(decisions);
         let is_kept = after < WORTHWHILE * before;
-        let is_applied = (is_kept || whole.is_some()) && self.split() == count;
+        if is_kept || whole.is_some() {
+            self.split();
+        }
         self.watch = watch;
-        let programs = whole.zip(self.program().filter(|_| is_applied));
+        let programs = whole.zip(self.program());
         if !is_kept {
             self.undo_to(steps);
         }
-        self.decide(&MapFission::default(), counted(count), (before, after), is_kept && is_applied, programs);
+        self.decide(&MapFission::default(), counted(count), (before, after), is_kept, programs);
     }
 
     /// Makes maps of loops, splits them and joins what is left; the number of maps that were split.
@@ -285,34 +287,27 @@ impl Run<'_> {
             let Some((after, candidate)) = best else { continue };
             let own = own.clamp(LEAST_SHARE * before, before);
             let is_better = before - after > (1.0 - gain) * own;
-            let is_worthwhile = is_better && self.is_no_loss_for_one_thread(&candidate, &found);
-            let program = self.program();
+            let (alone, program) = (self.seconds_of_one_thread(), self.program());
             let is_applied =
-                (is_worthwhile || program.is_some()) && self.pipeline.apply_at(&candidate, &found).is_ok();
+                (is_better || program.is_some()) && self.pipeline.apply_at(&candidate, &found).is_ok();
+            // The number of threads of a run is not known.
+            let is_kept = is_applied && is_better && self.seconds_of_one_thread() <= alone;
             let programs = program.zip(self.program().filter(|_| is_applied));
-            if is_applied && !is_worthwhile {
+            if is_applied && !is_kept {
                 // The application is there, so this cannot fail.
                 let _ = self.pipeline.undo();
             }
-            self.decide(&candidate, at, (before, after), is_worthwhile && is_applied, programs);
+            self.decide(&candidate, at, (before, after), is_kept, programs);
         }
     }
 
-    /// Whether a candidate does not make the program slower where it has one thread only. The number of threads of a run is not known.
-    fn is_no_loss_for_one_thread<T: Transformation>(&mut self, candidate: &T, found: &Match) -> bool {
+    /// Predicted seconds where one thread runs the program.
+    fn seconds_of_one_thread(&self) -> f64 {
         let machine = &self.model.target.machine;
         let operations_per_second = machine.operations_per_second / f64::from(machine.threads);
         let machine = Machine { threads: 1, operations_per_second, ..machine.clone() };
         let target = Target { machine, sizes: self.model.target.sizes.clone() };
-        let model = Model::new(&target);
-        let before = model.seconds(self.pipeline.program());
-        if self.pipeline.apply_at(candidate, found).is_err() {
-            return false;
-        }
-        let after = model.seconds(self.pipeline.program());
-        // The application is there, so this cannot fail.
-        let _ = self.pipeline.undo();
-        after <= before
+        Model::new(&target).seconds(self.pipeline.program())
     }
 
     /// Seconds of the map that a match begins with, if it is outside of all others.

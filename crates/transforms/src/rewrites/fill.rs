@@ -137,6 +137,13 @@ impl<'p> Initial<'p> {
     }
 }
 
+/// A free parameter that counts the steps of a range, for a dimension of a map with this number, and the value at a step.
+pub(super) fn counter(editor: &mut Editor<'_>, dimension: usize, range: &Range) -> (Symbol, Expr) {
+    let param = Symbol::of(&editor.derived_container_name(&format!("i{dimension}"), "element"));
+    let at = &range.begin + &(&range.step * &Expr::symbol(param.clone()));
+    (param, at)
+}
+
 fn is_order(edge: &Edge) -> bool {
     matches!(edge.memlet.flow, Flow::Order)
 }
@@ -182,9 +189,8 @@ impl Fill<'_> {
                 element.push(range.begin.clone());
                 continue;
             }
-            let name = editor.derived_container_name(&format!("i{}", params.len()), "element");
-            let param = Symbol::of(&name);
-            element.push(&range.begin + &(&range.step * &Expr::symbol(param.clone())));
+            let (param, at) = counter(editor, params.len(), range);
+            element.push(at);
             params.push(param);
             ranges.push(Range::new(Expr::zero(), range.steps()));
         }

@@ -14,7 +14,7 @@ use sdfg::syntax::{Expression, parse_expression};
 use sdfg::tasklet::{Code, Dialect};
 use serde::{Deserialize, Serialize};
 
-use super::fill::Initial;
+use super::fill::{Initial, counter};
 use super::sole_write::SoleWrite;
 use super::{anchored, described, nested_maps};
 use crate::engine::{
@@ -283,11 +283,9 @@ impl Scaling {
         let (mut params, mut shape, mut element, mut scaled) =
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (dimension, range) in from.subset().0.iter().enumerate() {
-            let name = editor.derived_container_name(&format!("i{dimension}"), "element");
-            let param = Symbol::of(&name);
-            let index = Expr::symbol(param.clone());
-            element.push(&range.begin + &(&range.step * &index));
-            scaled.push(index);
+            let (param, at) = counter(editor, dimension, range);
+            element.push(at);
+            scaled.push(Expr::symbol(param.clone()));
             shape.push(range.steps());
             params.push(param);
         }
