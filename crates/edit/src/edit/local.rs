@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use sdfg_graph::analysis::symbols::{bound_symbols, scope_parameters};
-use sdfg_graph::analysis::{is_leaf, leaf_edges, memlet_path, symbol_facts_at};
+use sdfg_graph::analysis::{ScopeTree, is_leaf, leaf_edges, memlet_path, symbol_facts_at};
 use sdfg_graph::ir::{
     Access, AccessedPart, Container, ContainerId, ContainerKind, Edge, EdgeId, Flow, Layout, Memlet, Node,
     NodeId, NodeKind, Sdfg, State, StateId, Storage, Volume,
@@ -173,18 +173,20 @@ pub(super) fn checked_exact(
     };
     let combines = graph.edge(edge).memlet.resolution().is_some();
     let may_be_more = (reads || combines) && cover == Cover::MoreIsDefined;
-    if may_be_more && combines && exists(editor.sdfg(), state, &access) {
+    if may_be_more && combines && exists(editor.sdfg(), (state, edge), &access) {
         return Ok((access, reads));
     }
-    let is_exact = exact || may_be_more && exists(editor.sdfg(), state, &access);
+    let is_exact = exact || may_be_more && exists(editor.sdfg(), (state, edge), &access);
     check_exact(editor.sdfg(), graph, edge, &access, is_exact)?;
     Ok((access, reads))
 }
 
-/// Whether all elements of an access are proved to lie in its container: a hull of what is accessed may go beyond it.
-fn exists(sdfg: &Sdfg, state: StateId, access: &Access) -> bool {
+/// Whether all elements of the access of an edge are proved to lie in its container: a hull of what is accessed may go beyond it.
+fn exists(sdfg: &Sdfg, (state, edge): (StateId, EdgeId), access: &Access) -> bool {
     let whole = Subset::full(sdfg.container(access.container).shape());
-    whole.covers(access.subset(), &symbol_facts_at(sdfg, state, None)).is_proved()
+    let graph = sdfg.state(state);
+    let scope = ScopeTree::of(graph).scope_of_edge(graph, edge);
+    whole.covers(access.subset(), &symbol_facts_at(sdfg, state, scope)).is_proved()
 }
 
 /// Refuses an edge through which fewer elements may pass than its subset has.
@@ -287,10 +289,16 @@ impl Hull {
     }
 }
 
-/// An upper bound of the number of elements of a tile that may be cut off: `size`, for the tile from `t` to `min(t + size, end)`.
+/// An upper bound of the number of elements of a tile that may be cut off: `size`, for the tile from `t` to `min(t + size, end)`, which
+/// may also be written as `min(t + size + 1, end + 1) - 1`.
 fn tile_size(first: &Expr, end: &Expr) -> Option<Expr> {
-    let Some(Atom::Min(operands)) = end.as_atom() else { return None };
-    let lengths = operands.iter().map(|operand| operand - first);
+    let terms = end.view().terms;
+    let (operands, rest) = terms.iter().flat_map(|term| term.factors()).find_map(|(atom, _)| {
+        let Atom::Min(operands) = atom else { return None };
+        let rest = end - Expr::from_atom(atom.clone());
+        rest.as_int().map(|_| (operands, rest))
+    })?;
+    let lengths = operands.iter().map(|operand| operand + &rest - first);
     let of_first = first.free_symbols();
     lengths.filter(|length| length.free_symbols().is_disjoint(&of_first)).reduce(|a, b| Expr::min(&a, &b))
 }

@@ -6,9 +6,17 @@
 use num_integer::Integer;
 
 use super::{Range, Subset};
-use crate::symbolic::{Assumptions, Expr, Truth};
+use crate::symbolic::{Assumptions, Atom, Expr, Truth};
 
 impl Subset {
+    /// Whether the subset has all elements of a container of this shape, for all values of the symbols; the containers that hold what
+    /// passes through memlets have extents such as `max(0, N - 2)` for `0:N - 2`.
+    #[must_use]
+    pub fn is_all_of(&self, shape: &[Expr]) -> bool {
+        let is_all = |(range, extent): (&Range, &Expr)| range.begin.is_zero() && range.fills(extent);
+        self.rank() == shape.len() && self.0.iter().zip(shape).all(is_all)
+    }
+
     /// Whether the subset has no element.
     #[must_use]
     pub fn is_empty(&self, assumptions: &Assumptions) -> Truth {
@@ -52,6 +60,13 @@ impl Subset {
 }
 
 impl Range {
+    /// Whether a range of adjacent values has as many of them as a dimension of this extent has elements.
+    #[must_use]
+    pub fn fills(&self, extent: &Expr) -> bool {
+        let length = &self.end - &self.begin;
+        self.is_contiguous() && (*extent == length || *extent == Expr::max(&length, &Expr::zero()))
+    }
+
     /// Whether every value of `other` is one of this range.
     #[must_use]
     pub fn covers(&self, other: &Range, assumptions: &Assumptions) -> Truth {
@@ -81,8 +96,11 @@ impl Range {
             return false;
         }
         if self.is_contiguous() {
+            // `0:max(0, n)` has no element or those of `0:n`.
+            let ends_in = |end: &Expr| le(end, &self.end) || le(end, &other.begin);
             return le(&other.stop(), &self.end)
-                || !other.step.is_one() && le(&other.exact_stop(), &self.end);
+                || !other.step.is_one() && le(&other.exact_stop(), &self.end)
+                || matches!(other.end.as_atom(), Some(Atom::Max(ends)) if ends.iter().all(ends_in));
         }
         // Every tile of the other range lies at the same place within one of ours.
         let place = (&other.begin - &self.begin).modulo(&self.step);

@@ -258,6 +258,42 @@ fn decides_what_programs_need() {
     }
 }
 
+/// Subsets that are all of a shape have the same elements as it for all values of the symbols.
+#[test]
+fn all_of_a_shape_is_every_element() {
+    let cases = [
+        ("0:N", "N", true),
+        ("0:N - 2", "max(0, N - 2)", true),
+        ("0:N - 2", "max(1, N - 2)", false),
+        ("0:N - 2", "N", false),
+        ("1:N", "N", false),
+        ("1:N", "N - 1", false),
+        ("0:N:2", "N", false),
+        ("0", "1", true),
+    ];
+    let subset = |text: &str| text.parse::<Subset>().unwrap();
+    for (range, extent, is_all) in cases {
+        let shape = [extent.parse::<Expr>().unwrap()];
+        assert_eq!(subset(range).is_all_of(&shape), is_all, "{range} of {extent}");
+    }
+    assert!(!subset("0:N").is_all_of(&[]));
+}
+
+/// Copies of what passes a memlet have extents that are not negative.
+#[test]
+fn a_range_covers_all_elements_of_a_copy_of_it() {
+    let cases = [
+        ("0:N - 2", "0:max(0, N - 2)", Truth::Proved),
+        ("1:N - 2", "1:max(1, N - 2)", Truth::Proved),
+        ("0:N - 2", "0:max(1, N - 2)", Truth::Unknown),
+        ("1:N - 2", "0:max(0, N - 2)", Truth::Unknown),
+    ];
+    for (own, other, covers) in cases {
+        let [own, other] = [own, other].map(|text| text.parse::<Subset>().unwrap());
+        assert_eq!(own.covers(&other, &assumptions()), covers, "{own} covers {other}");
+    }
+}
+
 /// What is decided does not depend on which of the two is asked.
 #[test]
 fn disjointness_is_symmetric() {

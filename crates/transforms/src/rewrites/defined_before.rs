@@ -3,10 +3,13 @@
 use sdfg::analysis::executions::{ExecutionTable, Frequency};
 use sdfg::analysis::{DominatorTree, RegionGraph, ScopeTree, symbol_facts_at};
 use sdfg::edit::{Cover, Editor};
-use sdfg::ir::{Access, BlockId, BlockKind, ContainerId, EdgeId, Flow, Lifetime, Memlet, Sdfg, StateId};
+use sdfg::ir::{
+    Access, BlockId, BlockKind, ContainerId, EdgeId, Flow, Lifetime, Memlet, NodeId, Sdfg, StateId,
+};
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::{Expr, Symbol};
 
+use super::moved_data::accesses_before;
 use super::partition::fixed_symbols;
 use crate::loops::state_block;
 
@@ -16,6 +19,23 @@ pub(super) fn cover(editor: &mut Editor<'_>, state: StateId, id: ContainerId) ->
         true => Cover::MoreIsDefined,
         false => Cover::Exact,
     }
+}
+
+/// As [`cover`], also of what a node of the state writes as a whole for which the map waits.
+pub(super) fn cover_at(editor: &mut Editor<'_>, state: StateId, id: ContainerId, entry: NodeId) -> Cover {
+    match is_defined_by_state(editor, (state, entry), id) {
+        true => Cover::MoreIsDefined,
+        false => cover(editor, state, id),
+    }
+}
+
+/// Whether an edge writes all of a container, and leads to an access node for which a map of the state waits.
+fn is_defined_by_state(editor: &mut Editor<'_>, (state, entry): (StateId, NodeId), id: ContainerId) -> bool {
+    let sdfg = editor.sdfg();
+    let (whole, known) = (Subset::full(sdfg.container(id).shape()), symbol_facts_at(sdfg, state, None));
+    let before = accesses_before(sdfg.state(state), id, entry);
+    let is_all = |written: &Access| written.subset().covers(&whole, &known).is_proved();
+    writes_all(editor, state, (id, Some(&before)), &is_all)
 }
 
 /// Whether a state, or all iterations of counted loops around it, write all of a container before each execution of another state.
@@ -32,7 +52,7 @@ fn is_defined_before(editor: &mut Editor<'_>, state: StateId, id: ContainerId) -
     earlier_states(sdfg, block).into_iter().any(|(earlier, loops)| {
         let known =
             if loops.is_empty() { symbol_facts_at(editor.sdfg(), earlier, None) } else { known.clone() };
-        writes_all(editor, earlier, id, &|written: &Access| {
+        writes_all(editor, earlier, (id, None), &|written: &Access| {
             let all = over_loops(written.subset(), &loops);
             all.is_some_and(|all| all.covers(&whole, &known).is_proved())
         })
@@ -100,11 +120,12 @@ fn over_loops(subset: &Subset, loops: &[Counted]) -> Option<Subset> {
     Some(all)
 }
 
-/// Whether an edge of a state outside of scopes sets elements that pass a test.
+/// Whether an edge of a state outside of scopes sets elements of a container that pass a test; at one of some access nodes only, if
+/// any are given.
 fn writes_all(
     editor: &mut Editor<'_>,
     state: StateId,
-    id: ContainerId,
+    (id, at): (ContainerId, Option<&[NodeId]>),
     is_all: &dyn Fn(&Access) -> bool,
 ) -> bool {
     let Ok(graph) = editor.state(state) else { return false };
@@ -112,6 +133,7 @@ fn writes_all(
     let sets = graph.edges().filter(|(edge, found)| {
         tree.scope_of_edge(graph, *edge).is_none()
             && found.memlet.resolution().is_none()
+            && at.is_none_or(|nodes| nodes.contains(&found.dst))
             && found.memlet.write_access().is_some_and(|to| to.container == id)
     });
     let (copies, writes): (Vec<_>, Vec<_>) =

@@ -10,7 +10,7 @@ use sdfg::ir::{
 use serde::{Deserialize, Serialize};
 
 use super::defined_before;
-use super::moved_data::{Moved, check_copies, contents, outer_edges, outermost_on_host};
+use super::moved_data::{Moved, accesses_before, check_copies, contents, outer_edges, outermost_on_host};
 use super::{anchored, described, nested_maps};
 use crate::engine::{Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
 use crate::pattern::{NodeClass, Pattern};
@@ -26,15 +26,15 @@ use crate::retarget;
 ///
 /// The map is outside of all scopes, and contains maps, tasklets in the tasklet language and transients of
 /// its own. The elements that it writes, and those that it reads of transients, are known exactly: a copy of
-/// others could overwrite results, or read undefined elements. Arguments count as defined, and a copy of one may
-/// read elements between those that the map reads.
+/// others could overwrite results, or read undefined elements. Arguments and transients that were written as a whole before
+/// count as defined, and a copy of one may read elements between those that the map reads.
 ///
 /// # Refusals
 ///
 /// - The map is in a scope or a nested SDFG, has a schedule of a device or `simd`, or gets symbols from data.
 /// - The map uses a stream or constant, or calls a foreign function.
 /// - A write has a conflict resolution that no atomic step combines: of parts of an element together.
-/// - A write has a conflict resolution, and a node that does not follow the map uses the container in the state.
+/// - A write has a conflict resolution, and a node that neither follows the map nor precedes it uses the container in the state.
 /// - Two edges of the map write the same elements, or an iteration reads an element after it wrote it.
 /// - A node that the map waits for, or that waits for the map, touches its data at another access node.
 /// - A part that is copied has no exact form.
@@ -161,13 +161,13 @@ impl Transformation for GpuTransform {
             if container.storage == Storage::GpuGlobal {
                 continue;
             }
-            let (name, is_argument) = (container.name.clone(), container.is_argument());
+            let name = container.name.clone();
             let combines = editor.state(state)?.edge(edge).memlet.resolution().is_some();
             let name = editor.derived_container_name(&name, "device");
-            let cover = match (combines, is_argument) {
-                (true, _) => defined_before::cover(editor, state, access.container),
-                (false, true) => Cover::MoreIsDefined,
-                (false, false) => Cover::Exact,
+            let reads = editor.state(state)?.edge(edge).memlet.read_access().is_some();
+            let cover = match reads || combines {
+                true => defined_before::cover_at(editor, state, access.container, entry),
+                false => Cover::Exact,
             };
             let (local, node) = editor.add_local_copy(state, edge, &name, Storage::GpuGlobal, cover)?;
             if combines {
@@ -213,7 +213,8 @@ fn copy_old_elements(
         let label = editor.derived_label(state, &label, role)?;
         editor.add_node(state, Node { label, kind: NodeKind::Access(container), loc: None })
     };
-    let (host, device) = (access(to.container, "host")?, access(local, "begin")?);
+    let container = to.container;
+    let (host, device) = (access(container, "host")?, access(local, "begin")?);
     let copy = Edge {
         src: host,
         src_connector: None,
@@ -222,6 +223,10 @@ fn copy_old_elements(
         memlet: Memlet::copy(to, from),
         loc: None,
     };
+    let earlier = accesses_before(editor.state(state)?, container, entry);
+    for before in earlier {
+        editor.add_order(state, before, host)?;
+    }
     editor.add_edge(state, copy)?;
     editor.add_order(state, device, entry)
 }

@@ -1,10 +1,11 @@
 //! [`LocalStorage`].
 
-use sdfg::analysis::{bound_alias, is_leaf, leaf_edges};
+use sdfg::analysis::{ScopeTree, bound_alias, is_leaf, leaf_edges, node_leads_to};
 use sdfg::edit::{Cover, EditError, Editor};
-use sdfg::ir::{Access, Container, ContainerId, EdgeId, Flow, NodeId, State, Storage};
+use sdfg::ir::{Access, Container, ContainerId, Edge, EdgeId, Flow, NodeId, Sdfg, State, Storage};
 use serde::{Deserialize, Serialize};
 
+use super::defined_before::cover_at;
 use super::{anchored, described};
 use crate::engine::{Evidence, Group, Match, Metadata, Parameter, Refusal, Site, Soundness, Transformation};
 use crate::pattern::{NodeClass, Pattern};
@@ -17,7 +18,9 @@ use crate::pattern::{NodeClass, Pattern};
 /// # When it applies
 ///
 /// An outer map contains an inner map, between which a part of the container passes. The part is known
-/// exactly: a copy of more would read elements that are not defined, or write others.
+/// exactly: a copy of more would read elements that are not defined, or write others. Elements between those that the inner map reads
+/// may be copied, too, such as the corners of a tile of a stencil, if the container is an argument or was written as a whole before, and
+/// nothing may write it while the outer map runs.
 ///
 /// # Refusals
 ///
@@ -214,9 +217,40 @@ impl Transformation for LocalStorage {
         } else {
             self.name.clone()
         };
-        editor.add_local_copy(state, edge, &local, Storage::Default, Cover::Exact)?;
+        let cover = self.cover(editor, found, container);
+        editor.add_local_copy(state, edge, &local, Storage::Default, cover)?;
         Ok(())
     }
+}
+
+impl LocalStorage {
+    /// Copies may read more than the inner map does, such as the corners of a tile of a stencil, if all of the container is defined
+    /// and nothing writes it meanwhile: not the outermost map around, and no node of the state without an order to this map.
+    fn cover(&self, editor: &mut Editor<'_>, found: &Match, id: ContainerId) -> Cover {
+        let (state, outer) = (found.state(), found.node(0));
+        let sdfg = editor.sdfg();
+        // Arguments of a called SDFG may have other names there.
+        if self.direction == CopyDirection::Out || !found.calls.is_empty() || has_other_names(sdfg, id) {
+            return Cover::Exact;
+        }
+        let (graph, tree) = (sdfg.state(state), ScopeTree::of(sdfg.state(state)));
+        let outermost = tree.enclosing(outer).last().unwrap_or(outer);
+        let Some(exit) = graph.exit_of(outermost) else { return Cover::Exact };
+        let is_apart = |(_, edge): (EdgeId, &Edge)| {
+            edge.memlet.write_access().is_none_or(|to| to.container != id)
+                || node_leads_to(graph, edge.dst, outermost)
+                || node_leads_to(graph, exit, edge.src)
+        };
+        let is_free = graph.edges().all(is_apart);
+        if is_free { cover_at(editor, state, id, outermost) } else { Cover::Exact }
+    }
+}
+
+/// Whether views or references may name a container.
+fn has_other_names(sdfg: &Sdfg, id: ContainerId) -> bool {
+    let binds = |edge: &Edge| matches!(&edge.memlet.flow, Flow::Bind(access) if access.container == id);
+    sdfg.container(id).is_alias()
+        || sdfg.states().any(|(_, state)| state.edges().any(|(_, edge)| binds(edge)))
 }
 
 /// Refuses a container of which other parts of an iteration of the outer map touch what is copied, also by other names, or that

@@ -6,7 +6,7 @@ use sdfg::analysis::callbacks::scope_calls_back;
 use sdfg::analysis::symbols::bound_symbols;
 use sdfg::analysis::{ScopeTree, consumed_by};
 use sdfg::edit::{EditError, Editor};
-use sdfg::ir::{Access, ContainerKind, EdgeId, Flow, Lifetime, Map, Memlet, NodeKind, Volume};
+use sdfg::ir::{Access, ContainerKind, EdgeId, Flow, Lifetime, Map, Memlet, NodeKind, Storage, Volume};
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::{Assumptions, Expr, Sign, Symbol};
 use serde::{Deserialize, Serialize};
@@ -177,6 +177,10 @@ impl Transformation for MapFusion {
         editor.change_container(container, |found| {
             found.kind = ContainerKind::Scalar;
             found.lifetime = Lifetime::Scope;
+            // An iteration of a kernel has its own element, where it runs.
+            if found.storage == Storage::GpuGlobal {
+                found.storage = Storage::Default;
+            }
         })?;
         for edge in edges {
             let memlet = editor.state(state)?.edge(edge).memlet.clone();

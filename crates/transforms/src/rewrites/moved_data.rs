@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use sdfg::analysis::symbols::bound_symbols;
 use sdfg::analysis::{Use, leaf_edges, node_leads_to};
-use sdfg::ir::{Access, ContainerId, EdgeId, Flow, Map, NodeId, ScheduleKind, State};
+use sdfg::ir::{Access, ContainerId, EdgeId, Flow, Map, NodeId, NodeKind, ScheduleKind, State};
 
 use crate::engine::{Refusal, Site};
 
@@ -95,13 +95,19 @@ impl<'s, 'p> Moved<'s, 'p> {
     }
 
     /// Refuses a map that combines with old elements of an edge, which are copied to the device before, if another node of the state
-    /// touches them: one that does not follow the map could come between the copies.
+    /// touches them that may come between the copies. Nodes that follow the map do not, and the copy waits for nodes that the map waits
+    /// for ([`accesses_before`]), unless they use another name of the memory.
     pub(super) fn check_old_elements(&self, edge: EdgeId) -> Result<(), Refusal> {
         let (state, target) = (self.site.state(), self.site.state().edge(edge).dst);
         let written = self.edges(self.exit).into_iter().find(|(found, ..)| *found == edge);
         let Some((_, access, names)) = written else { return Ok(()) };
-        let comes_between = |node: &NodeId| !node_leads_to(state, target, *node);
-        match self.touching(&names, false).into_iter().find(comes_between) {
+        let follows = |node: NodeId| node_leads_to(state, target, node);
+        let precedes = |node: NodeId| node_leads_to(state, node, self.entry);
+        let own = BTreeSet::from([access.container]);
+        let others: BTreeSet<ContainerId> = names.difference(&own).copied().collect();
+        let (of_own, of_others) = (self.touching(&own, false), self.touching(&others, false));
+        let between = of_own.into_iter().find(|node| !follows(*node) && !precedes(*node));
+        match between.or_else(|| of_others.into_iter().find(|node| !follows(*node))) {
             Some(node) => {
                 Err(self.beside(access, node, "uses it, and the map combines with its old elements"))
             }
@@ -166,6 +172,15 @@ impl<'s, 'p> Moved<'s, 'p> {
         let by = format!("`{}` {what}", self.site.state().node(node).label);
         Refusal::UsedElsewhere { container, by }
     }
+}
+
+/// The access nodes of a container outside of scopes for which a node waits.
+pub(super) fn accesses_before(state: &State, container: ContainerId, node: NodeId) -> Vec<NodeId> {
+    let tree = sdfg::analysis::ScopeTree::of(state);
+    let is_before = |id: NodeId, kind: &NodeKind| {
+        kind.container() == Some(container) && tree.scope_of(id).is_none() && node_leads_to(state, id, node)
+    };
+    state.nodes().filter(|(id, found)| is_before(*id, &found.kind)).map(|(id, _)| id).collect()
 }
 
 /// The nodes in a scope and in the scopes inside it.

@@ -240,7 +240,7 @@ impl Part {
             return Err(Refusal::structure(&state.node(edge.src).label, "is not simply copied to the array"));
         };
         let (source, target) = (sdfg.container(from.container), sdfg.container(to.container));
-        let is_all = !from.is_queue() && *from.subset() == Subset::full(source.shape());
+        let is_all = !from.is_queue() && from.subset().is_all_of(source.shape());
         if !is_all || to.is_queue() || edge.memlet.volume.is_dynamic() {
             return refused(from.container, "is not copied as a whole");
         }
@@ -345,7 +345,7 @@ pub(super) fn whole_copy(site: &Site<'_>, edge: &Edge) -> Result<(ContainerId, C
     };
     for access in [from, to] {
         let container = site.sdfg.container(access.container);
-        if access.is_queue() || *access.subset() != Subset::full(container.shape()) {
+        if access.is_queue() || !access.subset().is_all_of(container.shape()) {
             return Err(Refusal::container(&container.name, "is not copied as a whole"));
         }
     }

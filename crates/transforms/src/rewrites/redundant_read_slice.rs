@@ -246,7 +246,7 @@ impl Slice {
                 Some(_) | None => return Err("is no view of the array"),
             },
             Flow::Copy { from, to, resolution: None } => {
-                if *to.subset() != Subset::full(container.shape()) || content.memlet.volume.is_dynamic() {
+                if !to.subset().is_all_of(container.shape()) || content.memlet.volume.is_dynamic() {
                     return Err("is not copied as a whole");
                 }
                 (from.clone(), true)
@@ -317,7 +317,7 @@ pub(super) fn aligned(part: &Subset, shape: &[Expr]) -> Option<Vec<Option<usize>
         while shape.get(own).is_some_and(|found| *found != extent && found.is_one()) {
             own += 1;
         }
-        if shape.get(own) == Some(&extent) {
+        if shape.get(own).is_some_and(|found| range.fills(found)) {
             found.push(Some(own));
             own += 1;
         } else if range.is_index() {

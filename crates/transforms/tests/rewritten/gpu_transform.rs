@@ -133,6 +133,71 @@ fn nothing_writes_beside_old_elements() {
     assert!(refusal.contains("combines with its old elements"), "{refusal}");
 }
 
+/// A stencil reads no corners. They may be copied of a transient that an earlier state wrote as a whole, or an earlier map of the state.
+#[test]
+fn stencils_read_transients_that_were_written_as_a_whole() {
+    let text = |rows: &str, between: &str| {
+        format!(
+            "sdfg p {{
+  symbol N: i64
+  array B: f64[N, N]
+  transient array A: f64[N, N]
+  state s {{
+    access A
+    map fill [i = {rows}, j = 0:N] {{
+      tasklet f () -> (y) {{ y = i - 3 * j }}
+      f.y -> fill.A: A[i, j]
+    }}
+    fill.A -> A{between}
+    access B
+    map m [i = 1:N - 1, j = 1:N - 1] {{
+      tasklet t (n, w) -> (y) {{ y = n + 2 * w }}
+      m.A -> t.n: A[i - 1, j]
+      m.A -> t.w: A[i, j - 1]
+      t.y -> m.B: B[i, j]
+    }}
+    A -> m.A
+    m.B -> B
+  }}
+}}"
+        )
+    };
+    for between in ["", "\n  }\n  state next {\n    access A"] {
+        let whole = text("0:N", between);
+        // The first match fills the array.
+        let filled = applies(&whole, &GpuTransform::default());
+        let kernels = applies(&filled, &GpuTransform::default());
+        assert_eq!(kernels.matches("schedule(gpu_grid)").count(), 2, "{kernels}");
+        let wrong = difference(&parsed(&whole), &parsed(&kernels));
+        assert!(wrong.is_none(), "{wrong:?}\n{kernels}");
+        // The last row is defined where the map has no iteration, or is read nowhere: what is copied is not known to be.
+        let part = parsed(&applies(&text("0:N - 1", between), &GpuTransform::default()));
+        let all = places(&part, &GpuTransform::default());
+        let stencil = all.iter().find(|found| found.paths(&part)[0].to_string().ends_with("/m"));
+        let refused = apply(&mut part.clone(), &GpuTransform::default(), stencil.expect("a match"));
+        let refused = refused.map(|_| ()).expect_err("undefined elements").to_string();
+        assert!(refused.contains("is not known exactly"), "{refused}");
+    }
+}
+
+/// The copy of old elements waits for what the map waits for, such as the first value of a sum.
+#[test]
+fn old_elements_may_come_from_the_same_state() {
+    let body = PLAIN.replace("B[i, j]", "B[0, 0] wcr(sum)");
+    let text = larger(&program("i = 0:N, j = 0:N", &body)).replace(
+        "    A -> m.A\n",
+        "    access Z = B
+    tasklet g () -> (y) { y = 7 }
+    g.y -> Z: B[0, 0]
+    order Z -> m
+    A -> m.A\n",
+    );
+    let kernel = applies(&text, &GpuTransform::default());
+    assert!(kernel.contains("order Z -> \"m.local1.host0\""), "{kernel}");
+    let wrong = difference(&parsed(&text), &parsed(&kernel));
+    assert!(wrong.is_none(), "{wrong:?}\n{kernel}");
+}
+
 /// No atomic step combines a product of complex numbers.
 #[test]
 fn what_no_atomic_step_combines_stays_on_the_host() {

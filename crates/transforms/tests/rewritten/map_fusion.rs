@@ -117,3 +117,19 @@ fn pairs_of_elements_do_not_fit_into_the_fused_map() {
     let refused = refuses_rightly(pairs, &MapFusion::default());
     assert!(refused.contains("does not write one element"), "{refused}");
 }
+
+/// Kernels exchange arrays in the memory of the device. What is left of one in an iteration lies in the thread, as no kernel has a private
+/// transient in that memory.
+#[test]
+fn what_kernels_exchanged_lies_in_the_threads_of_one() {
+    let text = program("0:N + 1", "k", "B")
+        .replace("transient array T: f64[N + M + 2]", "transient array T: f64[N + M + 2] storage(gpu_global)")
+        .replace("array B: f64[N + M + 2]", "array B: f64[N + M + 2] storage(gpu_global)")
+        .replace("array A: f64[N + M + 2]", "array A: f64[N + M + 2] storage(gpu_global)")
+        .replace("[i = 0:N + 1]", "[i = 0:N + 1] schedule(gpu_grid)")
+        .replace("[k = 0:N + 1]", "[k = 0:N + 1] schedule(gpu_grid)");
+    let fused = applies(&text, &MapFusion::default());
+    assert!(fused.contains("transient scalar T: f64\n"), "{fused}");
+    let wrong = difference(&parsed(&text), &parsed(&fused));
+    assert!(wrong.is_none(), "{wrong:?}");
+}
