@@ -26,7 +26,8 @@ pub(crate) use ranks::bytes_of_largest_rank;
 ///
 /// Costs are those of one execution of each part, as expressions over the program's symbols. `--set` replaces symbols by numbers, which
 /// also gives costs without a closed form. `at most` marks upper bounds, and `unknown` marks costs that only a run determines.
-/// Memory is that of transients in native code, except for small ones on the stack; transients in one line share memory.
+/// Memory is that of transients in native code, except for small ones on the stack; transients in one line share memory. For programs
+/// with kernels of a GPU, `device` lines are bytes of one call that copies move, and that kernels access in the memory of the device.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  sdfg info laplace.sdft\n  sdfg info laplace.sdft --set N=4096 --set T=100\n  sdfg print --format json laplace.sdft | sdfg info -"
@@ -56,6 +57,9 @@ impl Info {
         let values = self.values(validated.sdfg())?;
         let mut text = String::new();
         describe(&mut text, validated.sdfg(), &values, 0);
+        for row in costs::traffic(&specialized(validated.sdfg(), &values), &values) {
+            line(&mut text, 1, format_args!("{row}"));
+        }
         let memory = match self.ranks {
             Some(ranks) => ranks::lines(&validated, &values, ranks)?,
             None => memory::lines(&validated, &values),

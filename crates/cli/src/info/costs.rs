@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use sdfg::analysis::ScopeTree;
-use sdfg::analysis::cost::{Cost, Costs, Quantity};
+use sdfg::analysis::cost::{Cost, Costs, Quantity, Traffic};
 use sdfg::ir::{NodeId, NodeKind, Sdfg, State, StateId};
 use sdfg::symbolic::{Expr, Symbol};
 
@@ -73,6 +73,22 @@ impl Table {
         };
         self.rows.iter().map(line).collect()
     }
+}
+
+/// Lines about the bytes that move to, from and on a GPU; none if nothing does.
+pub(super) fn traffic(sdfg: &Sdfg, values: &Values) -> Vec<String> {
+    let traffic = Traffic::of(sdfg);
+    if traffic.is_zero() {
+        return Vec::new();
+    }
+    let line = |what: &str, part: &Quantity| format!("device: {what} {} bytes", shown(part, values));
+    vec![
+        line("copies to it move", &traffic.to_device),
+        line("copies from it move", &traffic.from_device),
+        line("copies in its memory move", &traffic.within_device),
+        line("kernels read", &traffic.read),
+        line("kernels write", &traffic.written),
+    ]
 }
 
 /// A quantity with the given values put in.

@@ -22,7 +22,11 @@ pub(super) fn lines(program: &Validated, values: &Values) -> Vec<String> {
 pub(super) fn planned(program: &Validated) -> Result<Plan, String> {
     let expanded = expand(program.sdfg(), &BuiltIn).map_err(|error| error.to_string())?;
     let expanded = validate(expanded).map_err(|rejected| rejected.to_string())?;
-    lower(&expanded, &Target::cpu(), &LowerOptions::default()).map_err(|error| error.to_string())
+    let planned = |target: &Target| lower(&expanded, target, &LowerOptions::default());
+    // A program with kernels allocates memory of the host and of the device.
+    planned(&Target::cpu())
+        .or_else(|error| planned(&Target::cuda()).map_err(|_| error))
+        .map_err(|error| error.to_string())
 }
 
 fn of_plan(plan: &Plan, values: &Values) -> Vec<String> {

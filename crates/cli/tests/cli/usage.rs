@@ -145,7 +145,17 @@ fn info_tells_which_transients_share_memory() {
         "400 bytes: second, first, in turns",
     ]);
     bench.file("device.sdft", source.replace("first: i64[N]", "first: i64[N] storage(gpu_global)"));
-    bench.run(&["info", "device.sdft"]).prints(&["memory: not known", "`gpu_global`"]);
+    let answer = bench.run(&["info", "device.sdft"]);
+    answer.prints(&[
+        "    16*N bytes are persistent\n",
+        "  device: copies to it move 8*N bytes\n",
+        "  device: copies from it move 8*N bytes\n",
+        "  device: kernels read 0 bytes\n",
+    ]);
+    assert!(!answer.stdout.contains("not known"), "{answer:#?}");
+    let map = "state a { access A; map m [i = 0:N] schedule(fpga_device) { tasklet t () -> (o) { o = 1 }; t.o -> m.A: A[i] }; m.A -> A }";
+    bench.file("other.sdft", format!("sdfg other {{\n  symbol N: i64\n  array A: i64[N]\n  {map}\n}}\n"));
+    bench.run(&["info", "other.sdft"]).prints(&["memory: not known", "`fpga_device`"]);
     // What no code can be made of is told before anybody tries.
     let told = bench.run(&["check", "device.sdft"]);
     told.prints(&["device.sdft: 1 warning"]);

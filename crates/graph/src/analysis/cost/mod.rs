@@ -6,6 +6,7 @@
 //! costs. Conditions and assignments of control flow are not counted.
 
 mod quantity;
+mod traffic;
 mod work;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,6 +15,7 @@ use std::sync::Arc;
 pub use quantity::Quantity;
 use sdfg_language::symbolic::{Assumptions, Environment, Expr, Symbol};
 use sdfg_language::tasklet::typecheck;
+pub use traffic::Traffic;
 pub use work::{OperationClass, Work};
 
 use super::TaskletConnectors;
@@ -24,7 +26,9 @@ use super::memlet_tree::MemletTrees;
 use super::scope_tree::ScopeTree;
 use super::symbols::scope_parameters;
 use super::symbols::{assigned_symbols, bound_symbols, symbol_types_in};
-use crate::ir::{Access, EdgeId, NestedSdfg, NodeId, NodeKind, Sdfg, State, StateId, Tasklet, TaskletBody};
+use crate::ir::{
+    Access, BlockId, EdgeId, NestedSdfg, NodeId, NodeKind, Sdfg, State, StateId, Tasklet, TaskletBody,
+};
 
 /// Nesting of SDFGs beyond which costs are unknown; it bounds the stack.
 const NESTING_LIMIT: usize = 64;
@@ -129,25 +133,43 @@ impl Costs {
             states: BTreeMap::new(),
             program: Cost::zero(),
         };
-        let executions = ExecutionTable::of(sdfg);
-        let known = SymbolFacts::of(sdfg);
-        let changes: BTreeSet<Symbol> = assigned_symbols(sdfg).into_iter().collect();
+        let repeated = Repeated::of(sdfg);
         for (block, state) in states_in(sdfg, sdfg.body()) {
-            let cost = StateCost::of(sdfg, &known, state, depth).sum(&mut costs);
-            let executed = executions.of_block(sdfg, block);
-            let total = cost.map(|part| {
-                let part = part.summed_over(&executed.loops, known.everywhere()).without(&changes);
-                match executed.frequency {
-                    Frequency::Once => part,
-                    Frequency::AtMostOnce => part.bounded(),
-                    Frequency::Unbounded if part.is_zero() => part,
-                    Frequency::Unbounded => Quantity::undetermined(),
-                }
-            });
+            let cost = StateCost::of(sdfg, &repeated.known, state, depth).sum(&mut costs);
+            let total = cost.map(|part| repeated.over_control(sdfg, block, part));
             costs.program = costs.program.plus(&total);
             costs.states.insert(state, cost);
         }
         costs
+    }
+}
+
+/// How often the blocks of an SDFG run.
+struct Repeated {
+    executions: ExecutionTable,
+    known: SymbolFacts,
+    changes: BTreeSet<Symbol>,
+}
+
+impl Repeated {
+    fn of(sdfg: &Sdfg) -> Self {
+        Repeated {
+            executions: ExecutionTable::of(sdfg),
+            known: SymbolFacts::of(sdfg),
+            changes: assigned_symbols(sdfg).into_iter().collect(),
+        }
+    }
+
+    /// A quantity of one execution of a block, for all executions in one call of the SDFG.
+    fn over_control(&self, sdfg: &Sdfg, block: BlockId, part: &Quantity) -> Quantity {
+        let executed = self.executions.of_block(sdfg, block);
+        let part = part.summed_over(&executed.loops, self.known.everywhere()).without(&self.changes);
+        match executed.frequency {
+            Frequency::Once => part,
+            Frequency::AtMostOnce => part.bounded(),
+            Frequency::Unbounded if part.is_zero() => part,
+            Frequency::Unbounded => Quantity::undetermined(),
+        }
     }
 }
 
