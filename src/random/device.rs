@@ -210,7 +210,10 @@ pub(super) struct Chances {
 
 impl Default for Chances {
     fn default() -> Self {
-        let small = |rng: &mut Rng, rank| (0..rank).map(|_| Expr::int(1 + rng.below(4) as i64)).collect();
+        // Blocks have up to three dimensions.
+        let small = |rng: &mut Rng, rank: usize| {
+            (0..rank.min(3)).map(|_| Expr::int(1 + rng.below(4) as i64)).collect()
+        };
         // More threads than a map inside asks for.
         let large = |rng: &mut Rng, _| vec![Expr::int(64 * (1 + rng.below(4) as i64))];
         Chances {
