@@ -61,7 +61,7 @@ fn object_files(
         return Ok(vec![machine.object(module)?]);
     }
     machine.optimise_program(module)?;
-    match Cut::of(module, &emitter.plan.name) {
+    match Cut::of(module, emitter.plan) {
         Some(cut) => cut.compile(options, threads),
         None => {
             machine.optimise_part(module)?;
@@ -101,7 +101,7 @@ fn with_module<T>(
     interface: &Interface,
     finish: impl FnOnce(&Machine, &Emitter<'_>) -> Result<T, LlvmError>,
 ) -> Result<T, LlvmError> {
-    let machine = Machine::new(options)?;
+    let machine = Machine::new(options)?.with_unit_strides(plan.has_free_strides());
     let context = Context::create();
     let emitter = Emitter::new(&context, &machine, plan, options);
     emitter.program(interface)?;

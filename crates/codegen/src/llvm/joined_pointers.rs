@@ -9,19 +9,15 @@
 //! The check runs on the code directly before vectorisation. It covers joined pointers of any origin: branches whose
 //! accesses were merged, and references that an iteration sets.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use inkwell::attributes::{Attribute, AttributeLoc};
-use inkwell::basic_block::BasicBlock;
 use inkwell::module::Module;
 use inkwell::types::AnyTypeEnum;
 use inkwell::values::{
     BasicMetadataValueEnum, BasicValue, BasicValueEnum, FunctionValue, InstructionOpcode, InstructionValue,
-    MetadataValue, Operand, PhiValue,
+    MetadataValue, PhiValue,
 };
-use petgraph::algo::kosaraju_scc;
-use petgraph::graph::{DiGraph, NodeIndex};
 
+use super::body::{Body, Loop, operand};
 use super::error::LlvmError;
 use super::metadata::{LoopHints, PARALLEL_ACCESSES, UNROLL_FULL};
 
@@ -52,22 +48,6 @@ fn has_joined_pointers(function: FunctionValue<'_>) -> bool {
     function.get_basic_block_iter().any(|block| block.get_instructions().any(joins))
 }
 
-/// The blocks of a function, numbered in its order.
-struct Body<'ctx> {
-    function: FunctionValue<'ctx>,
-    blocks: Vec<BasicBlock<'ctx>>,
-    /// The number of the block at an address.
-    numbers: BTreeMap<usize, usize>,
-    graph: DiGraph<(), ()>,
-}
-
-/// A loop without loops inside.
-struct Loop {
-    blocks: BTreeSet<usize>,
-    /// The blocks in it that an iteration begins with: one, except in irregular control flow.
-    headers: BTreeSet<usize>,
-}
-
 /// Origin of an address.
 #[derive(Default)]
 struct Origin<'ctx> {
@@ -78,73 +58,6 @@ struct Origin<'ctx> {
 }
 
 impl<'ctx> Body<'ctx> {
-    fn new(function: FunctionValue<'ctx>) -> Self {
-        let blocks: Vec<_> = function.get_basic_blocks();
-        let numbers: BTreeMap<usize, usize> =
-            blocks.iter().enumerate().map(|(number, block)| (block.as_mut_ptr() as usize, number)).collect();
-        let mut graph = DiGraph::with_capacity(blocks.len(), 2 * blocks.len());
-        for _ in &blocks {
-            graph.add_node(());
-        }
-        for (number, block) in blocks.iter().enumerate() {
-            let operands = block.get_terminator().into_iter().flat_map(InstructionValue::get_operands);
-            for next in operands.flatten().filter_map(Operand::block) {
-                if let Some(next) = numbers.get(&(next.as_mut_ptr() as usize)) {
-                    graph.add_edge(NodeIndex::new(number), NodeIndex::new(*next), ());
-                }
-            }
-        }
-        Body { function, blocks, numbers, graph }
-    }
-
-    /// The loops without loops inside: strongly connected parts, which fall apart when what leads back to their first block is
-    /// taken out.
-    fn innermost_loops(&self) -> Vec<Loop> {
-        let mut found = Vec::new();
-        let mut waiting = self.cycles(&(0..self.blocks.len()).collect(), &BTreeSet::new());
-        while let Some(blocks) = waiting.pop() {
-            let enters = |block: &usize| {
-                self.neighbours(*block, petgraph::Direction::Incoming).any(|from| !blocks.contains(&from))
-            };
-            let headers: BTreeSet<usize> = blocks.iter().copied().filter(enters).collect();
-            let inside = self.cycles(&blocks, &headers);
-            if inside.is_empty() {
-                found.push(Loop { blocks, headers });
-            } else {
-                waiting.extend(inside);
-            }
-        }
-        found
-    }
-
-    /// The strongly connected parts among `blocks`, if no edge leads to one of `headers`.
-    fn cycles(&self, blocks: &BTreeSet<usize>, headers: &BTreeSet<usize>) -> Vec<BTreeSet<usize>> {
-        let kept = self.graph.filter_map(
-            |node, ()| blocks.contains(&node.index()).then_some(node.index()),
-            |edge, ()| {
-                let (_, to) = self.graph.edge_endpoints(edge)?;
-                (!headers.contains(&to.index())).then_some(())
-            },
-        );
-        let is_cycle = |part: &Vec<NodeIndex>| match part.as_slice() {
-            [only] => kept.contains_edge(*only, *only),
-            _ => true,
-        };
-        let numbers = |part: Vec<NodeIndex>| part.into_iter().map(|node| kept[node]).collect();
-        kosaraju_scc(&kept).into_iter().filter(is_cycle).map(numbers).collect()
-    }
-
-    fn neighbours(&self, block: usize, direction: petgraph::Direction) -> impl Iterator<Item = usize> {
-        self.graph.neighbors_directed(NodeIndex::new(block), direction).map(NodeIndex::index)
-    }
-
-    fn is_in(&self, instruction: InstructionValue<'ctx>, each: &Loop) -> bool {
-        instruction
-            .get_parent()
-            .and_then(|block| self.numbers.get(&(block.as_mut_ptr() as usize)))
-            .is_some_and(|number| each.blocks.contains(number))
-    }
-
     /// Whether a loop has a joined pointer into memory that it writes, or writes by one what it accesses, and is not marked as independent.
     fn misleads(&self, module: &Module<'ctx>, each: &Loop) -> bool {
         let accesses: Vec<_> = each
@@ -280,10 +193,6 @@ fn address(instruction: InstructionValue<'_>) -> Option<BasicValueEnum<'_>> {
         InstructionOpcode::Store => operand(instruction, 1),
         _ => None,
     }
-}
-
-fn operand(instruction: InstructionValue<'_>, index: u32) -> Option<BasicValueEnum<'_>> {
-    instruction.get_operand(index).and_then(Operand::value)
 }
 
 /// The values that a phi joins.

@@ -19,6 +19,7 @@ use super::options::{CompileOptions, Cpu, OptLevel, Sanitizer};
 use super::passes::{Passes, passes};
 use super::process;
 use super::processor::{check_features, check_name};
+use super::recurrence::{has_relaxed, shorten_recurrences};
 use super::sanitizer;
 
 /// The version of the LLVM library that this process runs with.
@@ -35,6 +36,7 @@ pub(crate) struct Machine {
     features: String,
     level: OptLevel,
     sanitizer: Option<Sanitizer>,
+    unit_strides: bool,
 }
 
 impl Machine {
@@ -71,7 +73,13 @@ impl Machine {
                 CodeModel::Default,
             )
             .ok_or_else(|| no_target("it refused the processor".to_owned()))?;
-        Ok(Machine { target, triple, cpu, features, level: options.level, sanitizer: options.sanitizer })
+        let (level, sanitizer) = (options.level, options.sanitizer);
+        Ok(Machine { target, triple, cpu, features, level, sanitizer, unit_strides: false })
+    }
+
+    /// The machine for a program of which some strides may be one, although it does not say so.
+    pub(super) fn with_unit_strides(self, unit_strides: bool) -> Self {
+        Machine { unit_strides, ..self }
     }
 
     /// LLVM's name of the processor.
@@ -138,10 +146,16 @@ impl Machine {
 
     /// Vectorises, where nothing forbids it, and runs the passes after that.
     fn optimise_loops(&self, module: &Module<'_>, passes: Passes) -> Result<(), LlvmError> {
-        let after = match forbid_vectorisation(module)? {
-            0 => passes.after,
-            _ => passes.after_without_reuse(),
+        let passes = match forbid_vectorisation(module)? {
+            0 => passes,
+            _ => passes.without_reuse(),
         };
+        if !has_relaxed(module) {
+            return self.run_passes(module, &passes.since_vectorisation());
+        }
+        let [vectorisation, after] = passes.around_cut();
+        self.run_passes(module, &vectorisation)?;
+        shorten_recurrences(module)?;
         self.run_passes(module, &after)
     }
 
@@ -157,7 +171,7 @@ impl Machine {
         options.set_loop_slp_vectorization(vectorises);
         options.set_loop_unrolling(true);
         options.set_loop_interleaving(true);
-        let _settings = process::enter(self.level);
+        let _settings = process::enter(self.level, self.unit_strides);
         module
             .run_passes(passes, &self.target, options)
             .map_err(|error| LlvmError::Passes { program: module_name(module), message: error.to_string() })
@@ -180,7 +194,7 @@ impl Machine {
     }
 
     fn emit(&self, module: &Module<'_>, kind: FileType) -> Result<Vec<u8>, LlvmError> {
-        let _settings = process::enter(self.level);
+        let _settings = process::enter(self.level, self.unit_strides);
         let buffer = self.target.write_to_memory_buffer(module, kind).map_err(|error| {
             LlvmError::Emission { program: module_name(module), message: error.to_string() }
         })?;

@@ -8,6 +8,7 @@
 mod abi;
 mod arena;
 mod arithmetic;
+mod body;
 mod captures;
 mod check;
 mod compile;
@@ -37,6 +38,7 @@ mod passes;
 mod process;
 mod processor;
 mod profile;
+mod recurrence;
 mod reference;
 mod sanitizer;
 mod stream;

@@ -26,6 +26,7 @@ use super::emitter::Emit;
 use super::error::LlvmError;
 use super::machine::Machine;
 use super::options::CompileOptions;
+use crate::plan::Plan;
 
 /// Emitted instructions from which on a module may be cut: below, threads gain less than the cut costs.
 const LARGE: usize = 20_000;
@@ -45,6 +46,7 @@ pub(super) fn is_large(module: &Module<'_>) -> bool {
 pub(super) struct Cut {
     bitcode: Vec<u8>,
     program: String,
+    unit_strides: bool,
     n_parts: usize,
     /// The part of each function that exists once. Others are copied.
     homes: BTreeMap<String, usize>,
@@ -53,7 +55,8 @@ pub(super) struct Cut {
 impl Cut {
     /// Distributes the functions of `module` over parts of similar sizes, and exports those that other parts call.
     /// `None` if there is nothing to distribute.
-    pub(super) fn of(module: &Module<'_>, program: &str) -> Option<Self> {
+    pub(super) fn of(module: &Module<'_>, plan: &Plan) -> Option<Self> {
+        let program = plan.name.as_str();
         // Functions of the program have its name, in front of a point if they are not exported; helpers have other names.
         let is_located = |name: &str| name.starts_with(program);
         let mut units: Vec<(String, usize)> = Vec::new();
@@ -94,7 +97,8 @@ impl Cut {
             }
         }
         let bitcode = module.write_bitcode_to_memory().as_slice().to_vec();
-        Some(Cut { bitcode, program: program.to_owned(), n_parts, homes })
+        let (program, unit_strides) = (program.to_owned(), plan.has_free_strides());
+        Some(Cut { bitcode, program, unit_strides, n_parts, homes })
     }
 
     /// The objects of the parts, in order, compiled by up to so many threads.
@@ -122,7 +126,7 @@ impl Cut {
 
     /// The object of one part.
     fn part(&self, part: usize, options: &CompileOptions) -> Emit<Vec<u8>> {
-        let machine = Machine::new(options)?;
+        let machine = Machine::new(options)?.with_unit_strides(self.unit_strides);
         let context = Context::create();
         let buffer = MemoryBuffer::create_from_memory_range_copy(&self.bitcode, &self.program);
         let module = Module::parse_bitcode_from_buffer(&buffer, &context).map_err(|error| {

@@ -1,6 +1,8 @@
 //! Pass lists of the optimisation levels, in three parts: passes over the whole program, and those before and after
 //! loop vectorisation.
 //!
+//! The last part has a cut behind vectorisation, where [`recurrence`](super::recurrence) orders sums.
+//!
 //! The lists are LLVM's own (`opt -passes='default<O2>' -print-pipeline-passes`), written out because LLVM
 //! cannot stop in the middle of a pipeline. After the first part, [`parts`](super::parts) may distribute the module over several.
 //! After the second, [`joined_pointers`](super::joined_pointers) inspects the loops that are about to be vectorised. Passes for constructs that no program has are omitted: coroutines,
@@ -19,8 +21,12 @@ pub(super) struct Passes {
     pub(super) program: Option<String>,
     /// Passes that prepare loops.
     pub(super) before: String,
-    /// Vectorisation, and what follows it.
+    /// Passes over functions that vectorise loops and carry stored values from one iteration to the next.
+    pub(super) vectorisation: String,
+    /// Passes over functions that follow.
     pub(super) after: String,
+    /// Passes over the module at the end, if the level has any.
+    pub(super) end: &'static str,
 }
 
 /// Takes branches apart and together, without moving instructions out of both sides of one.
@@ -59,7 +65,10 @@ pub(super) fn passes(level: OptLevel) -> Option<Passes> {
         OptLevel::Quick => Some(quick()),
         OptLevel::O1 | OptLevel::O2 | OptLevel::O3 => {
             let program = Some(of_program(level));
-            Some(Passes { program, before: before_vectorisation(level), after: from_vectorisation(level) })
+            let before = before_vectorisation(level);
+            let (vectorisation, after) = (vectorisation(level), after_vectorisation(level));
+            let end = ",globaldce,constmerge,rel-lookup-table-converter";
+            Some(Passes { program, before, vectorisation, after, end })
         }
     }
 }
@@ -74,9 +83,9 @@ fn quick() -> Passes {
     let before = "function<eager-inv>(sroa<modify-cfg>,early-cse<memssa>,\
         simplifycfg<no-switch-range-to-icmp>,instcombine<no-verify-fixpoint>,\
         loop-mssa(loop-rotate<header-duplication>,licm<allowspeculation>))";
-    let after = "function<eager-inv>(loop-vectorize<interleave-forced-only>,early-cse,\
-        instcombine<no-verify-fixpoint>,simplifycfg)";
-    Passes { program: None, before: before.to_owned(), after: after.to_owned() }
+    let vectorisation = "loop-vectorize<interleave-forced-only>".to_owned();
+    let after = "early-cse,instcombine<no-verify-fixpoint>,simplifycfg".to_owned();
+    Passes { program: None, before: before.to_owned(), vectorisation, after, end: "" }
 }
 
 fn of_program(level: OptLevel) -> String {
@@ -126,16 +135,21 @@ fn simplification_of_o1() -> String {
     )
 }
 
-fn from_vectorisation(level: OptLevel) -> String {
-    let straight_code = if level == OptLevel::O1 { "" } else { "slp-vectorizer," };
+fn vectorisation(level: OptLevel) -> String {
     // LLVM's first level vectorises loops that ask for it alone.
     let loops = if level == OptLevel::O1 { "vectorize-forced-only" } else { "no-vectorize-forced-only" };
+    format!(
+        "inject-tli-mappings,loop-vectorize<no-interleave-forced-only;{loops}>,infer-alignment,loop-load-elim"
+    )
+}
+
+fn after_vectorisation(level: OptLevel) -> String {
+    let straight_code = if level == OptLevel::O1 { "" } else { "slp-vectorizer," };
     let unroll = format!("loop-unroll<O{}>", level.of_sources());
     format!(
-        "{ANALYSES},function<eager-inv>(inject-tli-mappings,loop-vectorize<no-interleave-forced-only;{loops}>,\
-         infer-alignment,loop-load-elim,{COMBINE},{SIMPLIFY_ALL},{straight_code}vector-combine,{COMBINE},{unroll},\
+        "{COMBINE},{SIMPLIFY_ALL},{straight_code}vector-combine,{COMBINE},{unroll},\
          sroa<preserve-cfg>,infer-alignment,{COMBINE},loop-mssa(licm<allowspeculation>),alignment-from-assumptions,loop-sink,\
-         instsimplify,div-rem-pairs,tailcallelim,{SIMPLIFY_LAST}),globaldce,constmerge,rel-lookup-table-converter"
+         instsimplify,div-rem-pairs,tailcallelim,{SIMPLIFY_LAST}"
     )
 }
 
@@ -148,8 +162,22 @@ impl Passes {
         }
     }
 
-    /// The second part without the pass that takes loaded values from the iteration before, which asks the analysis of dependences, too.
-    pub(super) fn after_without_reuse(&self) -> String {
-        self.after.replace("loop-load-elim,", "")
+    /// The last part.
+    pub(super) fn since_vectorisation(&self) -> String {
+        let Passes { vectorisation, after, end, .. } = self;
+        format!("{ANALYSES},function<eager-inv>({vectorisation},{after}){end}")
+    }
+
+    /// The last part in two, before and behind the cut.
+    pub(super) fn around_cut(&self) -> [String; 2] {
+        let Passes { vectorisation, after, end, .. } = self;
+        let functions = |list| format!("{ANALYSES},function<eager-inv>({list})");
+        [functions(vectorisation), functions(after) + end]
+    }
+
+    /// Leaves out the pass that takes loaded values from the iteration before, which asks the analysis of dependences, too.
+    pub(super) fn without_reuse(mut self) -> Self {
+        self.vectorisation = self.vectorisation.replace(",loop-load-elim", "");
+        self
     }
 }

@@ -11,9 +11,17 @@ use inkwell::llvm_sys::support::LLVMParseCommandLineOptions;
 
 use super::options::OptLevel;
 
+/// Settings of a compilation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Settings {
+    effort: Effort,
+    /// Whether loops get copies for strides of one ([`Plan::has_free_strides`](crate::plan::Plan::has_free_strides)).
+    unit_strides: bool,
+}
+
 /// Settings that levels share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Settings {
+enum Effort {
     /// For code that nobody waits for.
     Unoptimised,
     /// For code that is there soon.
@@ -22,13 +30,19 @@ enum Settings {
     Optimised,
 }
 
-impl Settings {
+impl Effort {
     const fn of(level: OptLevel) -> Self {
         match level {
-            OptLevel::O0 => Settings::Unoptimised,
-            OptLevel::Quick => Settings::Quick,
-            OptLevel::O1 | OptLevel::O2 | OptLevel::O3 => Settings::Optimised,
+            OptLevel::O0 => Effort::Unoptimised,
+            OptLevel::Quick => Effort::Quick,
+            OptLevel::O1 | OptLevel::O2 | OptLevel::O3 => Effort::Optimised,
         }
+    }
+}
+
+impl Settings {
+    const fn of(level: OptLevel, unit_strides: bool) -> Self {
+        Settings { effort: Effort::of(level), unit_strides }
     }
 
     /// The arguments of a command line, after the name of the program. All of them name the same settings, so that none stays as
@@ -45,26 +59,33 @@ impl Settings {
     ///   is not taken may wrap around, and then tells nothing (LLVM issue 223668).
     /// - No integers are moved to the registers of masks (AVX-512): the pass takes a third of object emission on large functions, and
     ///   changed no instruction of any program here, nor of CLOUDSC.
-    const fn arguments(self) -> [&'static CStr; 7] {
-        let [epilogue, registers, schedule] = match self {
-            Settings::Unoptimised => [
+    /// - Loops over columns get no copy for rows of one element, unless a stride is a symbol of its own. The vectoriser would vectorise
+    ///   that copy alone, and never the other one.
+    const fn arguments(self) -> [&'static CStr; 8] {
+        let [epilogue, registers, schedule] = match self.effort {
+            Effort::Unoptimised => [
                 c"-enable-epilogue-vectorization=false",
                 c"-optimize-regalloc=false",
                 c"-enable-misched=false",
             ],
-            Settings::Quick => [
+            Effort::Quick => [
                 c"-enable-epilogue-vectorization=false",
                 c"-optimize-regalloc=true",
                 c"-enable-misched=false",
             ],
-            Settings::Optimised => {
+            Effort::Optimised => {
                 [c"-enable-epilogue-vectorization=true", c"-optimize-regalloc=true", c"-enable-misched=true"]
             }
         };
         let forks = c"-max-forked-scev-depth=0";
         let masks = c"-disable-x86-domain-reassignment";
         let minimum = c"-epilogue-vectorization-minimum-VF=4";
-        [c"-disable-lsr", minimum, forks, masks, epilogue, registers, schedule]
+        let strides = if self.unit_strides {
+            c"-enable-mem-access-versioning=true"
+        } else {
+            c"-enable-mem-access-versioning=false"
+        };
+        [c"-disable-lsr", minimum, forks, masks, strides, epilogue, registers, schedule]
     }
 
     /// Gives LLVM these settings. Nothing of LLVM that reads them may run meanwhile.
@@ -98,9 +119,10 @@ static CHANGED: Condvar = Condvar::new();
 /// While it lives, LLVM has the settings of a level.
 pub(super) struct Turn(());
 
-/// Waits until LLVM has the settings of `level`. A thread that has a turn must not ask for another one.
-pub(super) fn enter(level: OptLevel) -> Turn {
-    let settings = Settings::of(level);
+/// Waits until LLVM has the settings of `level`, with copies of loops for strides of one or without. A thread that has a turn must
+/// not ask for another one.
+pub(super) fn enter(level: OptLevel, unit_strides: bool) -> Turn {
+    let settings = Settings::of(level, unit_strides);
     let mut turns = turns();
     let number = turns.next;
     turns.next += 1;
@@ -137,15 +159,16 @@ mod tests {
 
     #[test]
     fn levels_with_other_settings_never_work_at_the_same_time() {
-        let working: [AtomicUsize; 3] = Default::default();
+        let working: [AtomicUsize; 6] = Default::default();
         std::thread::scope(|scope| {
             for thread in 0..6 {
                 let working = &working;
                 scope.spawn(move || {
                     for round in 0..50 {
                         let level = OptLevel::ALL[(thread + round * 3) % OptLevel::ALL.len()];
-                        let turn = enter(level);
-                        let own = Settings::of(level) as usize;
+                        let unit_strides = (thread + round) % 5 < 2;
+                        let turn = enter(level, unit_strides);
+                        let own = 2 * Effort::of(level) as usize + usize::from(unit_strides);
                         working[own].fetch_add(1, Ordering::SeqCst);
                         std::thread::yield_now();
                         for (other, count) in working.iter().enumerate() {

@@ -133,6 +133,16 @@ impl Plan {
         }
     }
 
+    /// Whether an argument has a stride that is a symbol of its own, not an extent: the caller may pass one there.
+    pub fn has_free_strides(&self) -> bool {
+        self.arguments.iter().any(|argument| {
+            let is_extent =
+                |symbol: &Symbol| argument.shape.iter().any(|extent| extent.free_symbols().contains(symbol));
+            let mut strides = argument.strides.iter().filter_map(Expr::as_symbol);
+            strides.any(|symbol| !is_extent(symbol))
+        })
+    }
+
     /// Whether a device runs a part of the program: a loop of level grid.
     pub fn has_kernels(&self) -> bool {
         any_statement(&self.body, &|statement| {
