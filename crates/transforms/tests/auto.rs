@@ -82,6 +82,53 @@ state s {
     assert!(fusion.is_kept && fusion.after < 0.6 * fusion.before, "{fusion}");
 }
 
+/// Two products with one matrix, by rows and by columns, as in PolyBench's `bicg`.
+#[test]
+fn maps_that_read_the_same_matrix_become_one() {
+    let two = program(
+        "array p: f64[N]
+array q: f64[N]
+array r: f64[N]
+array s: f64[N]
+state main {
+  access A
+  access p
+  access q
+  access r
+  access s
+  map rows [i = 0:N, j = 0:N] {
+    tasklet t (a, v) -> (o) { o = a * v }
+    rows.A -> t.a: A[i, j]
+    rows.p -> t.v: p[j]
+    t.o -> rows.q: q[i] wcr(sum)
+  }
+  map columns [k = 0:N, l = 0:N] {
+    tasklet t2 (a, v) -> (o) { o = a * v }
+    columns.A -> t2.a: A[k, l]
+    columns.r -> t2.v: r[k]
+    t2.o -> columns.s: s[l] wcr(sum)
+  }
+  A -> rows.A
+  p -> rows.p
+  rows.q -> q
+  A -> columns.A
+  r -> columns.r
+  columns.s -> s
+}",
+    );
+    let (after, decisions) = optimized(&two, 2000);
+    assert_eq!(after.matches("map ").count(), 1, "{decisions:?}\n{after}");
+    let is_fusion = |decision: &&Decision| decision.transformation == "SiblingMapFusion";
+    let fusion = decisions.iter().find(is_fusion).expect("a decision");
+    assert!(fusion.is_kept && fusion.after < 0.7 * fusion.before, "{fusion}");
+    // Maps that read other matrices share nothing.
+    let apart = two
+        .replace("columns.A -> t2.a: A[k, l]", "columns.B -> t2.a: B[k, l]")
+        .replace("  A -> columns.A", "  access B\n  B -> columns.B");
+    let (after, decisions) = optimized(&apart, 2000);
+    assert!(after.matches("map ").count() == 2, "{decisions:?}\n{after}");
+}
+
 #[test]
 fn the_innermost_dimension_has_unit_stride() {
     let text = program(&map("j = 0:N, i = 0:N", "y = 2 * x0", &["A[i, j]"], "B[i, j]"));

@@ -150,6 +150,31 @@ fn maps_of_several_parts_become_several() {
 }
 
 #[test]
+fn maps_that_read_the_same_container_join() {
+    hold_changes(
+        "SiblingMapFusion",
+        &[
+            (&[], Taken(&["q[i] wcr(sum)", "s[j] wcr(sum)"], &["map columns", "map rows ["])),
+            (
+                &[("l = 0:M]", "l = 0:M - 1]")],
+                Refused("has the range [0:N, 0:M - 1], and the first map [0:N, 0:M]"),
+            ),
+            (&[("k = 0:N, ", "k = 0:N - 1, ")], Refused("and the first map [0:N, 0:M]")),
+            (&[("l = 0:M] {", "l = 0:M] schedule(sequential) {")], Refused("has another schedule")),
+            (&[("A[k, l]", "A[N - 1 - k, l]")], TAKEN),
+            (
+                &[("    r -> columns.r\n", "    r -> columns.r\n    order q -> columns\n")],
+                Refused("is ordered with the first map"),
+            ),
+            (
+                &[("    p -> rows.p\n", "    p -> rows.p\n    order s -> rows\n")],
+                Refused("is ordered with the first map"),
+            ),
+        ],
+    );
+}
+
+#[test]
 fn maps_of_one_element_join() {
     const AFTER: &str = "    scale.B -> B\n  }\n";
     hold_changes(

@@ -49,6 +49,8 @@ struct Stream {
     accesses: f64,
     /// Whether an access combines with what is there.
     combines: bool,
+    /// Whether the container has one dimension.
+    is_row: bool,
     container: ContainerId,
 }
 
@@ -82,9 +84,23 @@ impl Stream {
         accesses * (distance.min(LINE) / CACHE_BYTES_PER_SECOND + page)
     }
 
+    /// Whether iterations of different threads combine into the same element, if threads share the iterations of a loop.
+    fn meets(&self, shared: usize) -> bool {
+        self.combines && self.moves.get(shared).is_none_or(|distance| *distance == 0)
+    }
+
+    /// Seconds in which threads merge their copies of a row, one after the other. Lowering gives each thread a copy of what has one
+    /// dimension.
+    fn merging(&self, shared: usize, threads: f64) -> f64 {
+        if !self.meets(shared) || !self.is_row {
+            return 0.0;
+        }
+        threads * 2.0 * self.footprint(0) / CACHE_BYTES_PER_SECOND
+    }
+
     /// Seconds of all atomic operations, if threads share the iterations of a loop.
     fn atomic(&self, shared: usize) -> f64 {
-        if !self.combines || self.moves.get(shared).is_some_and(|distance| *distance != 0) {
+        if !self.meets(shared) || self.is_row {
             return 0.0;
         }
         let is_contended = self.moves.last() == Some(&0);
@@ -271,6 +287,7 @@ impl Kernel {
         if container.is_stream() {
             return;
         }
+        let is_row = container.shape().len() == 1;
         let strides: Vec<Expr> =
             container.kind.layout().map_or_else(Vec::new, |layout| layout.strides.clone());
         let address = |values: &Values| -> i64 {
@@ -299,6 +316,7 @@ impl Kernel {
             moves,
             accesses: 1.0,
             combines,
+            is_row,
             container: access.container,
         });
     }
@@ -335,10 +353,11 @@ impl Kernel {
             return serial;
         }
         // Iterations of different threads combine into one element by atomic operations.
-        let shared = self.streams.iter().filter(|stream| !self.own.contains(&stream.container));
+        let shared = || self.streams.iter().filter(|stream| !self.own.contains(&stream.container));
         let at = self.shared();
-        let atomic: f64 = shared.map(|stream| stream.atomic(at)).sum();
-        let parallel = overlapped((compute + atomic) / threads, memory) + FORK_SECONDS;
+        let atomic: f64 = shared().map(|stream| stream.atomic(at)).sum();
+        let merging: f64 = shared().map(|stream| stream.merging(at, threads)).sum();
+        let parallel = overlapped((compute + atomic) / threads, memory) + merging + FORK_SECONDS;
         // Small maps run on one thread.
         if atomic > 0.0 { parallel } else { serial.min(parallel) }
     }

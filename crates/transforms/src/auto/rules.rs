@@ -15,7 +15,7 @@ use crate::engine::{
 };
 use crate::rewrites::{
     DiamondTiling, InlineSdfg, LiftToLibrary, LoopToMap, MapCollapse, MapDimShuffle, MapFission, MapFusion,
-    MapReduceFusion, MapTiling, MoveLoopIntoMap,
+    MapReduceFusion, MapTiling, MoveLoopIntoMap, SiblingMapFusion,
 };
 use crate::strategy::model::Machine;
 
@@ -122,6 +122,7 @@ fn optimized<'p>(
     run.everywhere(MapReduceFusion::default());
     run.lift();
     run.best_of(orders, WORTHWHILE);
+    run.best_of(|_, _| vec![SiblingMapFusion::default()], WORTHWHILE);
     run.best_of(|_, _| vec![MapCollapse::default()], WORTHWHILE);
     run.best_of(tiles, TILING_GAIN);
     run.decisions
@@ -310,15 +311,13 @@ impl Run<'_> {
         Model::new(&target).seconds(self.pipeline.program())
     }
 
-    /// Seconds of the map that a match begins with, if it is outside of all others.
+    /// Seconds of the first map of a match, if it is outside of all others.
     fn own_seconds(&self, found: &Match) -> Option<f64> {
-        if !matches!(found.elements, Matched::Nodes(..)) {
-            return None;
-        }
+        let Matched::Nodes(_, nodes) = &found.elements else { return None };
         let (tables, program) = (Tables::new(), self.pipeline.program());
         let site = Site::of(program, found, &tables)?;
-        site.map(0).ok()?;
-        let own = self.model.own_seconds(program, site.state().node(found.node(0)));
+        let first = (0..nodes.len()).find(|at| site.map(*at).is_ok())?;
+        let own = self.model.own_seconds(program, site.state().node(found.node(first)));
         (own > 0.0).then_some(own)
     }
 

@@ -6,7 +6,10 @@ use sdfg::analysis::callbacks::scope_calls_back;
 use sdfg::analysis::symbols::bound_symbols;
 use sdfg::analysis::{ScopeTree, consumed_by};
 use sdfg::edit::{EditError, Editor};
-use sdfg::ir::{Access, ContainerKind, EdgeId, Flow, Lifetime, Map, Memlet, NodeKind, Storage, Volume};
+use sdfg::ir::{
+    Access, ContainerId, ContainerKind, EdgeId, Flow, Lifetime, Map, Memlet, NodeId, NodeKind, StateId,
+    Storage, Volume,
+};
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::{Assumptions, Expr, Sign, Symbol};
 use serde::{Deserialize, Serialize};
@@ -143,7 +146,10 @@ impl Transformation for MapFusion {
         pair.check_same_ranges(site, &mut evidence)?;
         pair.check_callbacks(site)?;
         pair.check_transient(site, &mut evidence)?;
-        pair.check_others(site)?;
+        pair.check_others(site, Some(pair.container))?;
+        if consumed_by(site.state(), site.state().in_edges(pair.between)[0]).is_some() {
+            return Err(Refusal::structure(site.label(1), "is an element of a stream"));
+        }
         nested_maps::no_declared_memlets(site, &pair.entries)?;
         Ok(evidence)
     }
@@ -154,21 +160,8 @@ impl Transformation for MapFusion {
         let Some(first) = graph.node(found.node(0)).kind.exit_of() else {
             return Err(EditError::NoNode(found.node(0)));
         };
-        let map = nested_maps::entry_map(editor, state, first)?;
-        let other = nested_maps::entry_map(editor, state, second)?;
-        let label = graph.node(first).label.clone();
         let container = graph.node(between).kind.container();
-        let fused = editor.derived_label(state, &label, "fused")?;
-        let values: BTreeMap<Symbol, Expr> = renaming(&other, &map);
-        editor.substitute_in_scope(state, Some(second), &values)?;
-        editor.wrap_in_map(state, &BTreeSet::from([first, between, second]), &fused, map.clone())?;
-        // In an iteration of the new map each of the two has one iteration, of the same parameters.
-        let own = map.params.iter().map(|param| Range::index(param.clone())).collect();
-        let once = Map::new(map.params.clone(), Subset(own));
-        for entry in [first, second] {
-            editor.replace_node(state, entry, NodeKind::MapEntry(once.clone()))?;
-            editor.unwrap_map(state, entry)?;
-        }
+        join(editor, state, [first, second], &[between])?;
         let Some(container) = container else { return Err(EditError::NoNode(between)) };
         let edges: Vec<EdgeId> = {
             let graph = editor.state(state)?;
@@ -194,6 +187,31 @@ impl Transformation for MapFusion {
         }
         Ok(())
     }
+}
+
+/// Makes one map of two with the same ranges, and of nodes between them. The schedule is that of the first map.
+pub(super) fn join(
+    editor: &mut Editor<'_>,
+    state: StateId,
+    [first, second]: [NodeId; 2],
+    between: &[NodeId],
+) -> Result<(), EditError> {
+    let map = nested_maps::entry_map(editor, state, first)?;
+    let other = nested_maps::entry_map(editor, state, second)?;
+    let label = editor.state(state)?.node(first).label.clone();
+    let fused = editor.derived_label(state, &label, "fused")?;
+    let values: BTreeMap<Symbol, Expr> = renaming(&other, &map);
+    editor.substitute_in_scope(state, Some(second), &values)?;
+    let nodes = between.iter().copied().chain([first, second]).collect();
+    editor.wrap_in_map(state, &nodes, &fused, map.clone())?;
+    // In an iteration of the new map each of the two has one iteration, of the same parameters.
+    let own = map.params.iter().map(|param| Range::index(param.clone())).collect();
+    let once = Map::new(map.params.clone(), Subset(own));
+    for entry in [first, second] {
+        editor.replace_node(state, entry, NodeKind::MapEntry(once.clone()))?;
+        editor.unwrap_map(state, entry)?;
+    }
+    Ok(())
 }
 
 /// Whether two subsets are proved to have the same bounds. What is not evident is noted.
@@ -230,7 +248,7 @@ fn renaming(from: &Map, to: &Map) -> BTreeMap<Symbol, Expr> {
 
 impl<'p> MapPair<'p> {
     /// The calls of the first map come before those of the second one.
-    fn check_callbacks(&self, site: &Site<'_>) -> Result<(), Refusal> {
+    pub(super) fn check_callbacks(&self, site: &Site<'_>) -> Result<(), Refusal> {
         let tree = ScopeTree::of(site.state());
         if self.entries.into_iter().all(|entry| scope_calls_back(site.state(), &tree, entry)) {
             return Err(Refusal::structure(
@@ -242,7 +260,7 @@ impl<'p> MapPair<'p> {
     }
 
     /// Both maps have the same ranges, in names of the first.
-    fn check_same_ranges(&self, site: &Site<'_>, evidence: &mut Evidence) -> Result<(), Refusal> {
+    pub(super) fn check_same_ranges(&self, site: &Site<'_>, evidence: &mut Evidence) -> Result<(), Refusal> {
         let [first, second] = self.maps;
         let different = |reason: &str| Refusal::structure(site.label(2), reason);
         if first.params.len() != second.params.len() {
@@ -339,11 +357,11 @@ impl<'p> MapPair<'p> {
         }
     }
 
-    /// The maps share no other memory that one of them writes. They have no streams, and bind no views.
-    fn check_others(&self, site: &Site<'_>) -> Result<(), Refusal> {
+    /// The maps share no memory that one of them writes, except for a container. They have no streams, and bind no views.
+    pub(super) fn check_others(&self, site: &Site<'_>, except: Option<ContainerId>) -> Result<(), Refusal> {
         let state = site.state();
         let [first, second] = self.entries.map(|entry| touched(site, state, entry));
-        for (container, is_written) in first.iter().filter(|(container, _)| **container != self.container) {
+        for (container, is_written) in first.iter().filter(|(container, _)| Some(**container) != except) {
             let names = site.same_memory(*container);
             if second.iter().any(|(other, also)| names.contains(other) && (*also || *is_written)) {
                 return Err(Refusal::container(
@@ -360,9 +378,6 @@ impl<'p> MapPair<'p> {
         }
         for edge in self.entries.into_iter().flat_map(|entry| site.edges_within(entry)) {
             map_split::no_binding(site, edge)?;
-        }
-        if consumed_by(state, state.in_edges(self.between)[0]).is_some() {
-            return Err(Refusal::structure(site.label(1), "is an element of a stream"));
         }
         Ok(())
     }

@@ -16,6 +16,7 @@ mod reads;
 mod redistribution;
 mod reduce_peeling;
 mod relayout;
+mod sibling_map_fusion;
 mod skewing;
 mod support;
 mod tasklet_fusion;
