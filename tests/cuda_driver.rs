@@ -141,3 +141,9 @@ fn kernels_and_copies_are_measured_by_the_device() {
 fn rows_of_parts_are_copied() {
     runtime::rows_of_parts_are_copied(Device::CudaDriver);
 }
+
+/// See `device::checked::one_thread_of_a_block_combines`.
+#[test]
+fn one_thread_of_a_block_combines() {
+    device::checked::one_thread_of_a_block_combines(Device::CudaDriver);
+}

@@ -160,3 +160,9 @@ fn checked_kernels_refuse_what_the_interpreter_refuses() {
 fn random_schedules_run_on_the_device() {
     device::random_schedules_run_on_the_device(Device::Cuda, 8_000_000..8_000_006);
 }
+
+/// See `device::checked::one_thread_of_a_block_combines`.
+#[test]
+fn one_thread_of_a_block_combines() {
+    device::checked::one_thread_of_a_block_combines(Device::Cuda);
+}

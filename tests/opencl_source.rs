@@ -261,3 +261,12 @@ fn random_schedules_run_on_the_device() {
     }
     device::random_schedules_run_on_the_device(Device::OpenCl, 8_000_000..8_000_006);
 }
+
+/// See `device::checked::one_thread_of_a_block_combines`.
+#[test]
+fn one_thread_of_a_block_combines() {
+    if !has_opencl() {
+        return;
+    }
+    device::checked::one_thread_of_a_block_combines(Device::OpenCl);
+}

@@ -430,3 +430,39 @@ pub(crate) fn as_kernels(program: &Sdfg) -> Option<Validated> {
     };
     is_kernel(&program).then(|| validate(program).unwrap_or_else(|rejected| panic!("{rejected}")))
 }
+
+/// One thread of a block runs what is in no map for threads, also where a check leaves it. PoCL let all threads combine.
+pub(crate) fn one_thread_of_a_block_combines(device: Device) {
+    let program = parsed(
+        "sdfg combine {
+  symbol N: i64
+  array V: f64[4] storage(gpu_global)
+  array R: f64[N] storage(gpu_global)
+  transient array L: f64[4] storage(gpu_shared)
+  state s {
+    access V
+    access R
+    map o [i = 0:N] schedule(gpu_grid) {
+      map m [j = 0:4:3] {
+        tasklet t (x) -> (y) { y = 2.0 * x }
+        m.L -> t.x: L[j]
+        t.y -> m.R: R[N - i - 1] wcr(sum)
+      }
+      access K = L
+      K -> m.L
+      m.R -> o.R
+      o.V -> K: V[0:4:3] -> L[0:4:3]
+    }
+    V -> o.V
+    o.R -> R
+  }
+}",
+    );
+    let library = checked_on(&program, device);
+    let mut arguments = Arguments::new().with_symbol("N", 3);
+    arguments.set("V", Tensor::new(&[4], &[1.0, 0.0, 0.0, 3.0]).unwrap_or_else(|error| panic!("{error}")));
+    arguments.set("R", Tensor::new(&[3], &[5.0, 6.0, 7.0]).unwrap_or_else(|error| panic!("{error}")));
+    trusted::run(&library, &mut arguments, None).unwrap_or_else(|error| panic!("{error}"));
+    let found: Option<Vec<f64>> = arguments.get("R").and_then(|tensor| tensor.to_vec().ok());
+    assert_eq!(found, Some(vec![13.0, 14.0, 15.0]));
+}

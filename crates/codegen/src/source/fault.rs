@@ -134,6 +134,10 @@ impl<'w, 'p> Function<'w, 'p> {
         self.block(format!("if ({FAILED} == 0 && {condition})"), body)?;
         self.faults.sections.pop();
         self.label(&label);
+        if self.program.dialect == Dialect::OpenCl && self.faults.is_together {
+            // PoCL 3.1 lets all threads run the section of one thread if no barrier follows a label to which code of it jumps.
+            self.line(Dialect::OpenCl.barrier());
+        }
         Ok(())
     }
 
