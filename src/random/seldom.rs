@@ -1,6 +1,6 @@
 //! Random programs with what some transformations find in few other programs: sums of inner maps, independent parts of a map,
 //! tasklets in a row, blocks that never run, local streams, wavefronts, loops around maps, buffers of a loop, products, copies of
-//! parts, calls of several blocks in maps, copies that loops repeat.
+//! parts, calls in maps, copies that loops repeat.
 //!
 //! Each part of a program is made for one transformation. Most choices keep it applicable; some do not, or change what the
 //! rewritten program must respect.
@@ -10,7 +10,7 @@ use std::fmt::Write;
 use super::rng::Rng;
 
 /// The parts, each with the transformations that it is for in its documentation.
-const PARTS: [fn(&mut Program, &mut Rng); 26] = [
+const PARTS: [fn(&mut Program, &mut Rng); 27] = [
     Program::inner_sum,
     Program::tasklets_in_a_row,
     Program::independent_parts,
@@ -28,6 +28,7 @@ const PARTS: [fn(&mut Program, &mut Rng); 26] = [
     Program::assigned,
     Program::whole_copy,
     Program::call_of_blocks,
+    Program::call_in_maps,
     Program::repeated_copy,
     Program::repeated_copy,
     // Those that fit least often are here twice.
