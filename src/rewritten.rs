@@ -337,7 +337,23 @@ impl Case {
             Equality::Bits => difference(&self.expected, found)
                 .map(|(name, tensor, other)| format!("`{name}` differs: {tensor:?} and {other:?}")),
         };
-        different.map_or(Ok(()), Err)
+        match different {
+            // Loops that halve elements often enough leave numbers whose sums are rounded.
+            Some(_) if self.is_exact && equality == Equality::Bits && self.depends_on_order() => {
+                self.equal(found, Equality::UpToRounding)
+            }
+            different => different.map_or(Ok(()), Err),
+        }
+    }
+
+    /// Whether results of the program itself differ by the order of execution.
+    fn depends_on_order(&self) -> bool {
+        let Ok(program) = validate(self.program.clone()) else { return false };
+        let differs = |order| match self.interpret(&program, Order::Random(order), 1) {
+            Ok((other, _)) => difference(&self.expected, &other).is_some(),
+            Err(_) => false,
+        };
+        (0..ORDERS).any(|order| differs(self.seed.wrapping_add(order)))
     }
 
     /// The report of a run of the interpreter on a number of ranks.
