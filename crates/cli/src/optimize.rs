@@ -20,7 +20,7 @@ use crate::output::Destination;
 use crate::program::Program;
 use crate::strategy::read_machine;
 use crate::terminal::Terminal;
-use crate::transform::{finish, wrong_chain};
+use crate::transform::{finish, save_chain};
 use crate::verify::verifier;
 use gains::Gains;
 
@@ -101,7 +101,7 @@ impl Optimize {
             .help("this is a fault of a transformation: report it with the program"));
         }
         if let Some(file) = &self.record {
-            pipeline.chain().save(file).map_err(wrong_chain)?;
+            save_chain(&pipeline.chain(), file)?;
         }
         finish(pipeline, self.output.as_deref())
     }

@@ -1,5 +1,7 @@
 //! `sdfg transforms`, `match`, `transform` and `simplify`: transformations of programs.
 
+use std::path::Path;
+
 use clap::Args;
 use sdfg::ir::Sdfg;
 use sdfg::text;
@@ -74,9 +76,11 @@ struct Outcome {
 impl Outcome {
     /// Refuses an output file that cannot be written. Gives the chain to which the step is added.
     fn begin(&self) -> Result<Chain, Failure> {
-        Destination::new(self.output.as_deref()).check()?;
+        for written in [&self.output, &self.record] {
+            Destination::new(written.as_deref()).check()?;
+        }
         match self.record.as_deref() {
-            Some(file) if std::path::Path::new(file).exists() => Chain::load(file).map_err(wrong_chain),
+            Some(file) if Path::new(file).exists() => Chain::load(file).map_err(wrong_chain),
             Some(_) | None => Ok(Chain::default()),
         }
     }
@@ -84,7 +88,7 @@ impl Outcome {
     /// Writes the chain with the steps of a pipeline, and its program.
     fn end(&self, recorded: Chain, pipeline: Pipeline) -> Result<(), Failure> {
         if let Some(file) = &self.record {
-            recorded.then(pipeline.chain()).save(file).map_err(wrong_chain)?;
+            save_chain(&recorded.then(pipeline.chain()), file)?;
         }
         finish(pipeline, self.output.as_deref())
     }
@@ -385,6 +389,12 @@ pub(crate) fn refused(error: &TransformError) -> Failure {
         }
     };
     Failure::program(error).help(help)
+}
+
+/// Writes a chain to a file as a whole, or leaves the file as it was.
+pub(crate) fn save_chain(chain: &Chain, file: &str) -> Result<(), Failure> {
+    let text = chain.to_json().map_err(wrong_chain)?;
+    Destination::new(Some(file)).write(text.as_bytes())
 }
 
 /// The failure of a chain that cannot be read, written or replayed.

@@ -11,7 +11,7 @@ use sdfg_transforms::distribute::{
 };
 use sdfg_transforms::strategy::StrategyFile;
 use sdfg_transforms::strategy::model::ModelOptions;
-use sdfg_transforms::{Chain, Pipeline, Soundness, Step};
+use sdfg_transforms::{Pipeline, Soundness, Step};
 
 use super::program::Program as Modelled;
 use super::scaling::scaling_picture;
@@ -22,6 +22,7 @@ use crate::failure::Failure;
 use crate::output::{Destination, print};
 use crate::program::Program;
 use crate::terminal::Terminal;
+use crate::transform::save_chain;
 
 /// Divide a program over ranks: its maps, its containers, and the copies between ranks.
 ///
@@ -119,8 +120,7 @@ impl DistributeCommand {
             })?;
         }
         if let Some(file) = &self.record {
-            let chain: Chain = pipeline.chain();
-            chain.save(file).map_err(Failure::program)?;
+            save_chain(&pipeline.chain(), file)?;
         }
         let text = sdfg::text::print(pipeline.program());
         match &self.output {
