@@ -1,8 +1,9 @@
 //! Models as programs for the strategy search:
-//! `cargo run --release -p sdfg-transforms --example models -- [NAME] [PROCESSORS]`.
+//! `cargo run --release -p sdfg-transforms --example models -- [NAME] [PROCESSORS] [--divisors]`.
 //!
-//! Without a name, the example prints the strategy of each model at the sizes of its paper, beside the serial
-//! and the data-parallel strategy. With a name, it prints the model as text for `sdfg strategy`.
+//! With a number of processors, or without any name, the example prints the strategy of each model, or of the named one, at the sizes
+//! of its paper, beside the serial and the data-parallel strategy. With a name alone, it prints the model as text for `sdfg strategy`.
+//! `--divisors` leaves numbers of parts that divide their dimension.
 #![expect(clippy::print_stdout, reason = "this is a command")]
 
 mod alexnet;
@@ -17,7 +18,7 @@ use std::time::Instant;
 use sdfg::symbolic::Symbol;
 use sdfg::validate::{Rejected, Validated, Warnings};
 use sdfg_transforms::strategy::model::{Machine, Model, ModelOptions};
-use sdfg_transforms::strategy::{Limits, Options, StrategyFile, search};
+use sdfg_transforms::strategy::{Limits, Options, PartCounts, StrategyFile, search};
 
 /// A model by its name, with the values of its symbols.
 type Named = (&'static str, fn() -> Result<(Validated, Warnings), Rejected>, &'static [(&'static str, i64)]);
@@ -29,13 +30,18 @@ const MODELS: [Named; 3] = [
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (options, arguments): (Vec<String>, Vec<String>) =
+        std::env::args().skip(1).partition(|one| one.starts_with("--"));
     let (numbers, names): (Vec<_>, Vec<_>) = arguments.iter().partition(|one| one.parse::<u32>().is_ok());
-    if let Some(name) = names.first() {
-        let (_, build, sizes) = MODELS
-            .iter()
-            .find(|(known, ..)| known == name)
-            .ok_or("there are alexnet, lstm and transformer")?;
+    let parts = match options.as_slice() {
+        [] => PartCounts::All,
+        [one] if one == "--divisors" => PartCounts::DivideDimension,
+        _ => return Err("the only option is --divisors".into()),
+    };
+    let searched: Vec<Named> =
+        MODELS.into_iter().filter(|(known, ..)| names.first().is_none_or(|name| *name == known)).collect();
+    let (_, build, sizes) = searched.first().ok_or("there are alexnet, lstm and transformer")?;
+    if let Some(name) = names.first().filter(|_| numbers.is_empty()) {
         let set: Vec<String> =
             sizes.iter().map(|(symbol, value)| format!("--set {symbol}={value}")).collect();
         print!(
@@ -46,10 +52,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Ok(());
     }
     let ranks = numbers.first().map_or(Ok(8), |number| number.parse())?;
-    for (name, build, sizes) in MODELS {
+    let options = ModelOptions { parts, ..ModelOptions::default() };
+    for (name, build, sizes) in searched {
         let machine = Machine { ranks, ..Machine::default() };
         let start = Instant::now();
-        let model = Model::new(&build()?.0, &values(sizes), &machine, &ModelOptions::default())?;
+        let model = Model::new(&build()?.0, &values(sizes), &machine, &options)?;
         let modelled = start.elapsed();
         let start = Instant::now();
         let solution = search(&model, &Options::default(), &())?;

@@ -175,7 +175,7 @@ impl<'p> Dynamic<'p> {
 }
 
 /// Does something with each list, on a thread each; the results in order.
-fn side_by_side<L: Sync, R: Send>(lists: &[L], work: impl Fn(&L) -> R + Sync) -> Vec<R> {
+pub(super) fn side_by_side<L: Sync, R: Send>(lists: &[L], work: impl Fn(&L) -> R + Sync) -> Vec<R> {
     let Some((here, others)) = lists.split_first() else { return Vec::new() };
     if others.is_empty() {
         return vec![work(here)];

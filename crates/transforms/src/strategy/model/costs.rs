@@ -9,6 +9,7 @@ use sdfg::symbolic::Symbol;
 use sdfg::validate::Validated;
 
 use super::super::configurations::{ConfigurationRule, PartCounts};
+use super::super::dynamic::side_by_side;
 use super::super::error::ProblemError;
 use super::super::layouts::Layouts;
 use super::super::problem::{Edge, End, Operations, Problem};
@@ -124,7 +125,8 @@ impl Model {
                 check(operator, operand.storage, operand.accesses.len() + 1)?;
             }
         }
-        for (flow, times) in flows {
+        let flows: Vec<(Flow, u64)> = flows.into_iter().collect();
+        for (flow, _) in &flows {
             let (source, target) = (&self.operators[flow.source], &self.operators[flow.target]);
             let n_accesses = |operands: &[Operand]| {
                 let same = operands.iter().find(|one| one.storage == flow.storage);
@@ -133,21 +135,35 @@ impl Model {
             let n_later = flow.later.iter().map(|other| n_accesses(&self.operators[*other].writes)).sum();
             let n = transfer::n_boxes(n_accesses(&source.writes), n_accesses(&target.reads), n_later);
             check(target, flow.storage, n)?;
-            let written = |operator: &Operator| {
-                let operand = operator.writes.iter().find(|one| one.storage == flow.storage);
-                operand.map_or(Vec::new(), |operand| everything(operator, operand))
-            };
-            let later = flow.later.iter().flat_map(|other| written(&self.operators[*other])).collect();
-            let ends = Ends {
-                source: (source, &self.configurations[flow.source]),
-                target: (target, &self.configurations[flow.target]),
-            };
-            if let Some(transfer) = Transfer::new(&ends, flow.storage, times, later, self.machine.ranks) {
+        }
+        // Each thread takes every so many flows: those of an operation with many configurations are next to each other.
+        let n_threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(flows.len());
+        let shares: Vec<usize> = (0..n_threads).collect();
+        let mut found = side_by_side(&shares, |share| {
+            let of_share = flows.iter().skip(*share).step_by(n_threads);
+            of_share.map(|(flow, times)| self.transfer(flow, *times)).collect::<Vec<_>>().into_iter()
+        });
+        for (number, (flow, _)) in flows.iter().enumerate() {
+            if let Some(transfer) = found[number % n_threads].next().flatten() {
                 self.edges.push(Edge { source: flow.source, target: flow.target });
                 self.transfers.push(transfer);
             }
         }
         Ok(())
+    }
+
+    /// What a flow moves, if anything.
+    fn transfer(&self, flow: &Flow, times: u64) -> Option<Transfer> {
+        let written = |operator: &Operator| {
+            let operand = operator.writes.iter().find(|one| one.storage == flow.storage);
+            operand.map_or(Vec::new(), |operand| everything(operator, operand))
+        };
+        let later = flow.later.iter().flat_map(|other| written(&self.operators[*other])).collect();
+        let ends = Ends {
+            source: (&self.operators[flow.source], &self.configurations[flow.source]),
+            target: (&self.operators[flow.target], &self.configurations[flow.target]),
+        };
+        Transfer::new(&ends, flow.storage, times, later, self.machine.ranks)
     }
 
     /// Approximations of the model: the place and the substitute.

@@ -94,11 +94,8 @@ impl<T: Ord + Clone> Holding<T> {
                 let Axis { dimensions, of } = &axes[axis];
                 let key: Vec<Spread> = dimensions.iter().map(|dimension| spreads[*dimension]).collect();
                 let patterns = &mut patterns[axis];
-                *known[axis].entry(key).or_insert_with(|| {
-                    let parts = |rank| dimensions.iter().map(move |d| (*d, rank));
-                    let part = |(dimension, rank): (usize, u32)| spreads[dimension].part(dimension, rank);
-                    let of = |rank| of(&parts(rank).map(part).collect::<Vec<_>>());
-                    patterns.push((0..n_ranks).map(of).collect());
+                *known[axis].entry(key).or_insert_with_key(|key| {
+                    patterns.push(of_ranks(key, dimensions, of, n_ranks));
                     patterns.len() as u32 - 1
                 })
             };
@@ -115,4 +112,18 @@ impl<T: Ord + Clone> Holding<T> {
         let held = layouts.representatives().into_iter().map(|one| all[one].clone()).collect();
         Holding { layouts, held, patterns }
     }
+}
+
+/// Elements of each rank along an axis that depends on these dimensions of the domain, which are spread so.
+fn of_ranks<T: Clone>(spreads: &[Spread], dimensions: &[usize], of: &OfParts<'_, T>, n_ranks: u32) -> Vec<T> {
+    // Many ranks have the same parts. Their elements are computed once.
+    let n_parts: usize = spreads.iter().map(|spread| spread.parts as usize).product();
+    let mut known: Vec<Option<T>> = vec![None; n_parts];
+    let of_rank = |rank| {
+        let parts: Vec<Part> =
+            spreads.iter().zip(dimensions).map(|(spread, dimension)| spread.part(*dimension, rank)).collect();
+        let at = parts.iter().fold(0, |at, part| at * part.parts + part.part) as usize;
+        known[at].get_or_insert_with(|| of(&parts)).clone()
+    };
+    (0..n_ranks).map(of_rank).collect()
 }

@@ -47,9 +47,12 @@ enum CountingMethod {
 impl Operator {
     /// Loads of each rank.
     pub(super) fn loads(&self, configuration: &[u32], n_ranks: u32) -> Vec<Load> {
+        let reduced = self.reduced();
         let load = |rank| {
             let Some(block) = self.block(configuration, rank) else { return Load::default() };
-            self.load(configuration, &block, |operand, _| operand.count(self, configuration, &block))
+            self.load(configuration, &block, &reduced, |operand, _| {
+                operand.count(self, configuration, &block)
+            })
         };
         (0..n_ranks).map(load).collect()
     }
@@ -61,13 +64,14 @@ impl Operator {
             1 if !is_empty => CountingMethod::Product(operand.products(self, configurations, n_ranks)),
             _ => CountingMethod::Each,
         };
+        let reduced = self.reduced();
         let ways: Vec<CountingMethod> = self.reads.iter().chain(&self.writes).map(way).collect();
         let mut loads = Vec::new();
         for (number, configuration) in configurations.iter().enumerate() {
             loads.clear();
             for (rank, block) in (0..n_ranks).map_while(|rank| Some((rank, self.block(configuration, rank)?)))
             {
-                loads.push(self.load(configuration, &block, |operand, index| match &ways[index] {
+                loads.push(self.load(configuration, &block, &reduced, |operand, index| match &ways[index] {
                     CountingMethod::Product(holding) => touched(holding, number, rank),
                     CountingMethod::Each => operand.count(self, configuration, &block),
                 }));
@@ -76,11 +80,17 @@ impl Operator {
         }
     }
 
+    /// For each write the dimensions that are combined over.
+    fn reduced(&self) -> Vec<Vec<usize>> {
+        self.writes.iter().map(|operand| operand.reduced(self)).collect()
+    }
+
     /// The load of a block, where it is told what of each operand it touches, reads before writes.
     fn load(
         &self,
         configuration: &[u32],
         block: &Block,
+        reduced: &[Vec<usize>],
         touched: impl Fn(&Operand, usize) -> Touched,
     ) -> Load {
         let mut load = Load { operations: self.work * block.n_iterations(), ..Load::default() };
@@ -95,9 +105,9 @@ impl Operator {
             // Ranks that differ in reduced dimensions only combine their results in a ring: each chunk goes around, and
             // then its sum does (reduce-scatter and all-gather).
             let (mut n_ranks, mut at) = (1, 0);
-            for dimension in operand.reduced(self) {
-                n_ranks *= u64::from(configuration[dimension]);
-                at = at * u64::from(configuration[dimension]) + block.part[dimension];
+            for dimension in &reduced[index - self.reads.len()] {
+                n_ranks *= u64::from(configuration[*dimension]);
+                at = at * u64::from(configuration[*dimension]) + block.part[*dimension];
             }
             if n_ranks == 1 {
                 continue;

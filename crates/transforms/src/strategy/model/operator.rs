@@ -69,7 +69,10 @@ pub(super) struct Block {
 
 /// The part of `n` things that is number `part` of `parts`: sizes differ by at most one.
 pub(super) fn share(n: u64, parts: u64, part: u64) -> (u64, u64) {
-    let at = |part: u64| (u128::from(n) * u128::from(part) / u128::from(parts)) as u64;
+    let at = |part: u64| match n.checked_mul(part) {
+        Some(product) => product / parts,
+        None => (u128::from(n) * u128::from(part) / u128::from(parts)) as u64,
+    };
     (at(part), at(part + 1))
 }
 

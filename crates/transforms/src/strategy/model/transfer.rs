@@ -6,8 +6,6 @@
 //! overlaps along the axes. All ranks are computed side by side. Where the source left more than one box on a
 //! rank, elements are distinguished box by box.
 
-use std::ops::Range;
-
 use super::binding::Storage;
 use super::elements::{BOXES, Side, Sides, count, intervals, pieces};
 use super::flow::everything;
@@ -38,7 +36,9 @@ enum CountingMethod {
     Boxes {
         pieces: Vec<Piece>,
         /// For each layout of the target and each rank, how many elements in its owned part the source leaves for the target.
-        wanted: Vec<f64>,
+        wanted: Vec<Chunk>,
+        /// The largest number of each chunk.
+        most_wanted: Vec<f64>,
         n_ranks: usize,
     },
     /// In any boxes.
@@ -66,16 +66,30 @@ enum Along {
     /// Intervals of both.
     Intervals([Intervals; 2]),
     /// Elements of ranks may have gaps; owned parts have none.
-    Gaps { left: Vec<Side>, owned: Vec<(i64, i64)> },
+    Gaps {
+        left: Vec<Side>,
+        owned: Vec<(i64, i64)>,
+        /// Numbers of elements of the box in owned parts.
+        needed: Vec<Chunk>,
+    },
 }
 
-/// For each pattern and rank an interval. Numbers of elements are exact as floating-point numbers, which processors compare
-/// side by side.
+/// For each pattern and rank an interval of a box along an axis.
 #[derive(Debug)]
 struct Intervals {
-    begins: Vec<f64>,
-    ends: Vec<f64>,
+    begins: Vec<Chunk>,
+    ends: Vec<Chunk>,
+    lengths: Vec<Chunk>,
+    /// For each pattern whether every rank has the box as a whole.
+    whole: Vec<bool>,
 }
+
+/// Numbers of some ranks in a row, which are computed side by side; 0 for ranks that there are not. Numbers of elements are exact as
+/// floating-point numbers.
+type Chunk = [f64; CHUNK];
+
+/// Ranks in a chunk.
+const CHUNK: usize = 16;
 
 /// The operations at both ends, with the configurations of each.
 pub(super) struct Ends<'a> {
@@ -164,8 +178,10 @@ impl Transfer {
         match &self.way {
             CountingMethod::Boxes { .. } => {
                 let mut most = 0.0_f64;
+                // A rank fetches at most what it wants, so that the first ranks often decide.
                 self.in_chunks(source_layout, target_layout, |chunk| {
                     most = chunk.iter().copied().fold(most, |most, n| if n > most { n } else { most });
+                    most
                 });
                 // Numbers of elements are whole.
                 self.element_bytes * most as u64
@@ -182,6 +198,7 @@ impl Transfer {
         match &self.way {
             CountingMethod::Boxes { .. } => self.in_chunks(source_layout, target_layout, |chunk| {
                 all.extend(chunk.iter().map(|n| self.element_bytes * *n as u64));
+                -1.0
             }),
             CountingMethod::Sets { written, read, later, left, owned } => {
                 let (has, needs) = (&self.left[source_layout], &self.owned[target_layout]);
@@ -208,58 +225,104 @@ impl Transfer {
         all
     }
 
-    /// Tells how many elements ranks fetch, some ranks at a time, in order.
-    fn in_chunks(&self, source_layout: usize, target_layout: usize, mut tell: impl FnMut(&[f64])) {
-        /// Ranks that are computed side by side.
-        const RANKS: usize = 16;
-        let CountingMethod::Boxes { pieces, wanted, n_ranks } = &self.way else { return };
+    /// Tells how many elements ranks fetch, a chunk of ranks at a time, in order. `tell` answers with a number: ranks that can only
+    /// fetch as many or fewer are left out from then on.
+    fn in_chunks(&self, source_layout: usize, target_layout: usize, mut tell: impl FnMut(&[f64]) -> f64) {
+        let CountingMethod::Boxes { pieces, wanted, most_wanted, n_ranks } = &self.way else { return };
         let (has, needs) = (&self.left[source_layout], &self.owned[target_layout]);
-        let (has_something, needs_something) = (has.n_ranks as usize, needs.n_ranks as usize);
-        let wanted = &wanted[target_layout * n_ranks..][..needs_something];
-        let mut fetched = [0.0_f64; RANKS];
-        for (number, wanted) in wanted.chunks(RANKS).enumerate() {
-            let first = number * RANKS;
-            let n = wanted.len();
-            fetched[..n].copy_from_slice(wanted);
-            let n_had = has_something.saturating_sub(first).min(n);
+        let n_needing = needs.n_ranks as usize;
+        let n_chunks = n_ranks.div_ceil(CHUNK);
+        let of_layout = target_layout * n_chunks..target_layout * n_chunks + n_needing.div_ceil(CHUNK);
+        let chunks = wanted[of_layout.clone()].iter().zip(&most_wanted[of_layout]);
+        let mut enough = -1.0;
+        for (number, (wanted, most)) in chunks.enumerate() {
+            if *most <= enough {
+                continue;
+            }
+            let first = number * CHUNK;
+            let n_having = (has.n_ranks as usize).saturating_sub(first).min(CHUNK);
+            let mut fetched = *wanted;
             for piece in pieces {
-                let mut common = [1.0_f64; RANKS];
-                for (axis, (left, owned)) in piece.axes.iter().zip(has.patterns.iter().zip(&needs.patterns)) {
-                    let at = |pattern: u32| {
-                        let place = pattern as usize * n_ranks + first;
-                        place..place + n_had
-                    };
-                    let (a, b) = (at(*left), at(*owned));
-                    match axis {
-                        Along::Intervals(ends) => multiply(&mut common, ends, a, b),
-                        Along::Gaps { left, owned } => {
-                            for (common, (left, owned)) in
-                                common.iter_mut().zip(left[a].iter().zip(&owned[b]))
-                            {
-                                *common *= left.n_within(*owned) as f64;
-                            }
-                        }
-                    }
-                }
-                for (fetched, common) in fetched.iter_mut().zip(&common[..n_had]) {
-                    *fetched -= common;
+                let common = piece.common(has, needs, number, n_chunks, *n_ranks);
+                for (lane, (fetched, common)) in fetched.iter_mut().zip(&common).enumerate() {
+                    *fetched -= if lane < n_having { *common } else { 0.0 };
                 }
             }
-            tell(&fetched[..n]);
+            enough = tell(&fetched[..CHUNK.min(n_needing - first)]);
         }
     }
 }
 
-/// Multiplies by the overlaps of intervals of the ranks at these places.
-fn multiply(common: &mut [f64], [left, owned]: &[Intervals; 2], a: Range<usize>, b: Range<usize>) {
-    let begins = left.begins[a.clone()].iter().zip(&owned.begins[b.clone()]);
-    let ends = left.ends[a].iter().zip(&owned.ends[b]);
-    for (common, ((b0, b1), (e0, e1))) in common.iter_mut().zip(begins.zip(ends)) {
-        let begin = if b0 > b1 { b0 } else { b1 };
-        let end = if e0 < e1 { e0 } else { e1 };
-        let length = end - begin;
-        *common *= if length > 0.0 { length } else { 0.0 };
+impl Piece {
+    /// Number of elements that each rank of a chunk both has and needs.
+    fn common(&self, has: &Held, needs: &Held, number: usize, n_chunks: usize, n_ranks: usize) -> Chunk {
+        let mut common = [1.0; CHUNK];
+        for (axis, (left, owned)) in self.axes.iter().zip(has.patterns.iter().zip(&needs.patterns)) {
+            let (left, owned) = (*left as usize, *owned as usize);
+            let at = |pattern: usize| pattern * n_chunks + number;
+            match axis {
+                // Most axes are not cut, by one side at least.
+                Along::Intervals([has, needs]) => match (has.whole[left], needs.whole[owned]) {
+                    (true, _) => multiply(&mut common, &needs.lengths[at(owned)]),
+                    (false, true) => multiply(&mut common, &has.lengths[at(left)]),
+                    (false, false) => multiply(&mut common, &overlaps(has, at(left), needs, at(owned))),
+                },
+                Along::Gaps { left: has, owned: needs, .. } => {
+                    let of_chunk = |pattern: usize| {
+                        let first = pattern * n_ranks + number * CHUNK;
+                        first..(first + CHUNK).min((pattern + 1) * n_ranks)
+                    };
+                    for (common, (has, needs)) in
+                        common.iter_mut().zip(has[of_chunk(left)].iter().zip(&needs[of_chunk(owned)]))
+                    {
+                        *common *= has.n_within(*needs) as f64;
+                    }
+                }
+            }
+        }
+        common
     }
+
+    /// Number of elements that each rank of a chunk needs.
+    fn needed(&self, needs: &Held, number: usize, n_chunks: usize) -> Chunk {
+        let mut all = [1.0; CHUNK];
+        for (axis, owned) in self.axes.iter().zip(&needs.patterns) {
+            let at = *owned as usize * n_chunks + number;
+            match axis {
+                Along::Intervals([_, needs]) => multiply(&mut all, &needs.lengths[at]),
+                Along::Gaps { needed, .. } => multiply(&mut all, &needed[at]),
+            }
+        }
+        all
+    }
+}
+
+fn multiply(product: &mut Chunk, factors: &Chunk) {
+    product.iter_mut().zip(factors).for_each(|(product, factor)| *product *= factor);
+}
+
+/// Lengths of what intervals have in common.
+fn overlaps(left: &Intervals, a: usize, owned: &Intervals, b: usize) -> Chunk {
+    let (begins, ends) = ((&left.begins[a], &owned.begins[b]), (&left.ends[a], &owned.ends[b]));
+    std::array::from_fn(|lane| {
+        let begin = if begins.0[lane] > begins.1[lane] { begins.0[lane] } else { begins.1[lane] };
+        let end = if ends.0[lane] < ends.1[lane] { ends.0[lane] } else { ends.1[lane] };
+        let length = end - begin;
+        if length > 0.0 { length } else { 0.0 }
+    })
+}
+
+/// Numbers of ranks in chunks, for each pattern.
+fn in_chunks<'s>(patterns: &'s [Vec<Side>], number: impl Fn(&'s Side) -> Option<f64>) -> Option<Vec<Chunk>> {
+    let mut found = Vec::new();
+    for sides in patterns.iter().flat_map(|pattern| pattern.chunks(CHUNK)) {
+        let mut chunk = [0.0; CHUNK];
+        for (lane, side) in chunk.iter_mut().zip(sides) {
+            *lane = number(side)?;
+        }
+        found.push(chunk);
+    }
+    Some(found)
 }
 
 /// Number of elements that the source leaves for the target.
@@ -302,20 +365,6 @@ fn in_boxes(
     let boxes: Vec<&Sides> = written.iter().chain(read).chain(later).collect();
     let boxes = pieces(&boxes, |set| is_left(set, written.len(), read.len()))?;
     let boxes = intervals(boxes.clone()).filter(|split| split.len() <= FEW).unwrap_or(boxes);
-    let mut wanted = vec![0.0; owned.held.len() * n_ranks];
-    let owned_interval =
-        |axis: usize, pattern: u32, rank: usize| owned.patterns[axis][pattern as usize][rank].as_interval();
-    for (held, wanted) in owned.held.iter().zip(wanted.chunks_exact_mut(n_ranks)) {
-        for (rank, wanted) in wanted.iter_mut().enumerate() {
-            for sides in &boxes {
-                let mut n = 1.0;
-                for (axis, (side, pattern)) in sides.iter().zip(&held.patterns).enumerate() {
-                    n *= side.n_within(owned_interval(axis, *pattern, rank)?) as f64;
-                }
-                *wanted += n;
-            }
-        }
-    }
     let along = |(axis, side): (usize, &Side)| {
         let (left, owned) = (&left.patterns[axis], &owned.patterns[axis]);
         if let Some(within) = side.as_interval()
@@ -327,21 +376,44 @@ fn in_boxes(
         Some(Along::Gaps {
             left,
             owned: owned.iter().flatten().map(Side::as_interval).collect::<Option<_>>()?,
+            needed: in_chunks(owned, |one| Some(side.n_within(one.as_interval()?) as f64))?,
         })
     };
     let piece =
         |sides: &Sides| Some(Piece { axes: sides.iter().enumerate().map(along).collect::<Option<_>>()? });
-    Some(CountingMethod::Boxes { pieces: boxes.iter().map(piece).collect::<Option<_>>()?, wanted, n_ranks })
+    let pieces: Vec<Piece> = boxes.iter().map(piece).collect::<Option<_>>()?;
+    let n_chunks = n_ranks.div_ceil(CHUNK);
+    let mut wanted = Vec::with_capacity(owned.held.len() * n_chunks);
+    for held in &owned.held {
+        wanted.extend((0..n_chunks).map(|number| {
+            let mut all = [0.0; CHUNK];
+            for piece in &pieces {
+                let needed = piece.needed(held, number, n_chunks);
+                all.iter_mut().zip(needed).for_each(|(all, needed)| *all += needed);
+            }
+            all
+        }));
+    }
+    let most = |chunk: &Chunk| chunk.iter().copied().fold(0.0, f64::max);
+    let most_wanted = wanted.iter().map(most).collect();
+    Some(CountingMethod::Boxes { pieces, wanted, most_wanted, n_ranks })
 }
 
 /// Part of an interval that each rank has in each pattern, if that is an interval everywhere.
 fn clipped(patterns: &[Vec<Side>], (first, last): (i64, i64)) -> Option<Intervals> {
-    let mut found = Intervals { begins: Vec::new(), ends: Vec::new() };
-    for side in patterns.iter().flatten() {
+    let within = |side: &Side| {
         let (begin, end) = side.as_interval()?;
         let begin = begin.clamp(first, last);
-        found.begins.push(begin as f64);
-        found.ends.push(end.clamp(begin, last) as f64);
-    }
-    Some(found)
+        Some((begin, end.clamp(begin, last)))
+    };
+    let length = |(begin, end): (i64, i64)| (end - begin) as f64;
+    Some(Intervals {
+        lengths: in_chunks(patterns, |side| within(side).map(length))?,
+        begins: in_chunks(patterns, |side| Some(within(side)?.0 as f64))?,
+        ends: in_chunks(patterns, |side| Some(within(side)?.1 as f64))?,
+        whole: patterns
+            .iter()
+            .map(|sides| sides.iter().all(|side| within(side) == Some((first, last))))
+            .collect(),
+    })
 }
