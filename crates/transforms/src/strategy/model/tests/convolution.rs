@@ -248,3 +248,24 @@ proptest! {
         prop_assert_eq!(fetched, (0..ranks).map(received).collect::<Vec<_>>());
     }
 }
+
+/// The cost of an edge looks at a part of the ranks only; the rank that fetches most is one of them.
+#[test]
+fn the_rank_that_fetches_most_decides_the_cost_of_an_edge() {
+    let sizes = Sizes { images: 3, filters: 5, rows: 5, columns: 4, channels: 6, kernel: 3, stride: 2 };
+    let model = model(&sizes.text(), &[], 48).expect("is modelled");
+    assert!(!model.edges().is_empty());
+    for edge in 0..model.edges().len() {
+        let [sources, targets] = [End::Source, End::Target].map(|end| model.layouts(edge, end).len());
+        for source in 0..sources {
+            for target in (source % 7..targets).step_by(7) {
+                let most = model.fetched(edge, source, target).into_iter().max().unwrap_or(0);
+                assert_eq!(
+                    model.edge_cost(edge, source, target).to_bits(),
+                    model.waiting(edge, most).to_bits(),
+                    "edge {edge} between layouts {source} and {target}"
+                );
+            }
+        }
+    }
+}
