@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg_language::symbolic::{Expr, Symbol};
 
-use super::{Cost, Costs, NESTING_LIMIT, Quantity, Repeated, StateCost};
+use super::{Cost, Costs, MemletTrees, NESTING_LIMIT, Quantity, Repeated, StateCost};
 use crate::analysis::device::{Device, device_in, device_of};
 use crate::ir::{ContainerId, EdgeId, Flow, NestedSdfg, NodeId, NodeKind, Sdfg, Storage};
 
@@ -73,8 +73,8 @@ impl Traffic {
         let mut total = Traffic::zero();
         for (block, id) in super::states_in(sdfg, sdfg.body()) {
             let state = StateCost::of(sdfg, &repeated.known, id, 0);
-            let mut sum = Traffic::zero();
-            for (edge, _) in state.state.edges() {
+            let (trees, mut sum) = (MemletTrees::of(state.state), Traffic::zero());
+            for (edge, _) in state.state.edges().filter(|(edge, _)| trees.is_leaf(*edge)) {
                 sum = sum.plus(&outside.of_edge(&state, edge, &costs.of_edge(id, edge)));
             }
             for (node, content) in state.state.nodes() {
@@ -138,12 +138,9 @@ impl Outside {
         Outside { device: device_of(state.state, &state.tree, node, self.device), on_device }
     }
 
-    /// The traffic of a leaf, from its cost over all iterations; nothing for other edges.
+    /// The traffic of a leaf, from its cost over all iterations.
     fn of_edge(&self, state: &StateCost<'_>, id: EdgeId, cost: &Cost) -> Traffic {
         let mut traffic = Traffic::zero();
-        if !super::MemletTrees::of(state.state).is_leaf(id) {
-            return traffic;
-        }
         let edge = state.state.edge(id);
         let is_on_device = |container| self.is_on_device(state.sdfg, container);
         if let Flow::Copy { from, to, .. } = &edge.memlet.flow
