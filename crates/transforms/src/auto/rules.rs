@@ -288,11 +288,11 @@ impl Run<'_> {
             let Some((after, candidate)) = best else { continue };
             let own = own.clamp(LEAST_SHARE * before, before);
             let is_better = before - after > (1.0 - gain) * own;
-            let (alone, program) = (self.seconds_of_one_thread(), self.program());
+            let (alone, program) = (is_better.then(|| self.seconds_of_one_thread()), self.program());
             let is_applied =
                 (is_better || program.is_some()) && self.pipeline.apply_at(&candidate, &found).is_ok();
             // The number of threads of a run is not known.
-            let is_kept = is_applied && is_better && self.seconds_of_one_thread() <= alone;
+            let is_kept = is_applied && alone.is_some_and(|alone| self.seconds_of_one_thread() <= alone);
             let programs = program.zip(self.program().filter(|_| is_applied));
             if is_applied && !is_kept {
                 // The application is there, so this cannot fail.
