@@ -179,7 +179,7 @@ impl Transfer {
             CountingMethod::Boxes { .. } => {
                 let mut most = 0.0_f64;
                 // A rank fetches at most what it wants, so that the first ranks often decide.
-                self.in_chunks(source_layout, target_layout, |chunk| {
+                self.each_chunk(source_layout, target_layout, |chunk| {
                     most = chunk.iter().copied().fold(most, |most, n| if n > most { n } else { most });
                     most
                 });
@@ -196,9 +196,9 @@ impl Transfer {
     pub(super) fn fetched(&self, source_layout: usize, target_layout: usize) -> Vec<u64> {
         let mut all = Vec::new();
         match &self.way {
-            CountingMethod::Boxes { .. } => self.in_chunks(source_layout, target_layout, |chunk| {
+            CountingMethod::Boxes { .. } => self.each_chunk(source_layout, target_layout, |chunk| {
                 all.extend(chunk.iter().map(|n| self.element_bytes * *n as u64));
-                -1.0
+                f64::NEG_INFINITY
             }),
             CountingMethod::Sets { written, read, later, left, owned } => {
                 let (has, needs) = (&self.left[source_layout], &self.owned[target_layout]);
@@ -227,14 +227,14 @@ impl Transfer {
 
     /// Tells how many elements ranks fetch, a chunk of ranks at a time, in order. `tell` answers with a number: ranks that can only
     /// fetch as many or fewer are left out from then on.
-    fn in_chunks(&self, source_layout: usize, target_layout: usize, mut tell: impl FnMut(&[f64]) -> f64) {
+    fn each_chunk(&self, source_layout: usize, target_layout: usize, mut tell: impl FnMut(&[f64]) -> f64) {
         let CountingMethod::Boxes { pieces, wanted, most_wanted, n_ranks } = &self.way else { return };
         let (has, needs) = (&self.left[source_layout], &self.owned[target_layout]);
         let n_needing = needs.n_ranks as usize;
         let n_chunks = n_ranks.div_ceil(CHUNK);
         let of_layout = target_layout * n_chunks..target_layout * n_chunks + n_needing.div_ceil(CHUNK);
         let chunks = wanted[of_layout.clone()].iter().zip(&most_wanted[of_layout]);
-        let mut enough = -1.0;
+        let mut enough = f64::NEG_INFINITY;
         for (number, (wanted, most)) in chunks.enumerate() {
             if *most <= enough {
                 continue;
@@ -243,7 +243,7 @@ impl Transfer {
             let n_having = (has.n_ranks as usize).saturating_sub(first).min(CHUNK);
             let mut fetched = *wanted;
             for piece in pieces {
-                let common = piece.common(has, needs, number, n_chunks, *n_ranks);
+                let common = piece.common(has, needs, number, *n_ranks);
                 for (lane, (fetched, common)) in fetched.iter_mut().zip(&common).enumerate() {
                     *fetched -= if lane < n_having { *common } else { 0.0 };
                 }
@@ -255,7 +255,8 @@ impl Transfer {
 
 impl Piece {
     /// Number of elements that each rank of a chunk both has and needs.
-    fn common(&self, has: &Held, needs: &Held, number: usize, n_chunks: usize, n_ranks: usize) -> Chunk {
+    fn common(&self, has: &Held, needs: &Held, number: usize, n_ranks: usize) -> Chunk {
+        let n_chunks = n_ranks.div_ceil(CHUNK);
         let mut common = [1.0; CHUNK];
         for (axis, (left, owned)) in self.axes.iter().zip(has.patterns.iter().zip(&needs.patterns)) {
             let (left, owned) = (*left as usize, *owned as usize);
