@@ -101,8 +101,10 @@ impl Case {
         let (expected, steps) = case.interpret(program, Order::Fixed, 1)?;
         case.expected = expected;
         case.limit = steps.saturating_mul(MORE_STEPS).saturating_add(100_000);
-        for order in (0..ORDERS).filter(|_| !is_exact) {
-            let (other, _) = case.interpret(program, Order::Random(seed.wrapping_add(order)), 1)?;
+        if is_exact {
+            return Ok(case);
+        }
+        for other in case.in_random_orders(program).collect::<Result<Vec<_>, _>>()? {
             let fits = |equality: &Equality| case.equal(&other, *equality).is_ok();
             let all = [Equality::Bits, Equality::UpToRounding, Equality::InAnyOrder];
             let found = all.into_iter().find(fits).unwrap_or(Equality::InAnyOrder);
@@ -349,11 +351,13 @@ impl Case {
     /// Whether results of the program itself differ by the order of execution.
     fn depends_on_order(&self) -> bool {
         let Ok(program) = validate(self.program.clone()) else { return false };
-        let differs = |order| match self.interpret(&program, Order::Random(order), 1) {
-            Ok((other, _)) => difference(&self.expected, &other).is_some(),
-            Err(_) => false,
-        };
-        (0..ORDERS).any(|order| differs(self.seed.wrapping_add(order)))
+        self.in_random_orders(&program).flatten().any(|other| difference(&self.expected, &other).is_some())
+    }
+
+    /// Results of the interpreter in some random orders.
+    fn in_random_orders(&self, program: &Validated) -> impl Iterator<Item = Result<Arguments, String>> {
+        let orders = (0..ORDERS).map(|order| Order::Random(self.seed.wrapping_add(order)));
+        orders.map(|order| self.interpret(program, order, 1).map(|(arguments, _)| arguments))
     }
 
     /// The report of a run of the interpreter on a number of ranks.

@@ -40,7 +40,7 @@ fn compare(name: &str) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let printed = printed(root, name);
     let golden: PathBuf = root.join("tests/c_source").join(name).with_extension("c");
-    if std::env::var_os("BLESS").is_some_and(|value| value != "0" && !value.is_empty()) {
+    if sdfg_filetest::blesses() {
         std::fs::write(&golden, printed).expect("the golden file can be written");
         return;
     }

@@ -74,7 +74,7 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// Refuses an output file that cannot be written. Gives the chain to which the step is added.
+    /// Refuses files that cannot be written. Gives the chain to which the step is added.
     fn begin(&self) -> Result<Chain, Failure> {
         for written in [&self.output, &self.record] {
             Destination::new(written.as_deref()).check()?;

@@ -9,8 +9,8 @@ use crate::outcome::Outcome;
 use crate::test_file::TestFile;
 use crate::{bless, json_file};
 
-/// Whether expectations are rewritten.
-fn blesses() -> bool {
+/// Whether tests write what they expect instead of comparing it: `BLESS=1`.
+pub fn blesses() -> bool {
     std::env::var_os("BLESS").is_some_and(|value| value != "0" && !value.is_empty())
 }
 

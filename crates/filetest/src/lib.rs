@@ -22,4 +22,4 @@ mod test_file;
 mod tests;
 
 pub use back_end::{Agreement, BackEnd, Native, NoBackEnd, PlanOptions};
-pub use collect::{document_blocks, files};
+pub use collect::{blesses, document_blocks, files};
