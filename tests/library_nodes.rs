@@ -518,10 +518,20 @@ impl Product {
     }
 }
 
+/// Small sizes, each of rows, columns and products from 0 to 40, with one or two batches.
+fn small_sizes(count: usize) -> impl Iterator<Item = [i64; 5]> {
+    let mut state = 1_u64;
+    let mut below = move |most: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((state >> 33) % most) as i64
+    };
+    (0..count).map(move |_| [below(41), below(41), below(41), 1 + below(2), 1 + below(2)])
+}
+
 /// Sizes of which blocks and panels leave something over, or nothing, or are not filled.
 #[test]
 fn blocked_products_of_any_size() {
-    const SIZES: [[i64; 5]; 17] = [
+    const SIZES: [[i64; 5]; 20] = [
         [0, 5, 3, 2, 1],
         [4, 4, 0, 1, 2],
         [1, 1, 1, 1, 1],
@@ -540,6 +550,11 @@ fn blocked_products_of_any_size() {
         [41, 2, 75, 2, 1],
         [70, 23, 33, 1, 1],
         [43, 53, 600, 1, 1],
+        // One row, and few rows beside a matrix that leaves the second-level cache.
+        [1, 530, 37, 2, 1],
+        [2, 700, 375, 1, 1],
+        // Products of few terms, with several blocks of rows and several panels of columns.
+        [70, 530, 3, 1, 1],
     ];
     for case in &PRODUCTS {
         let text = case.text();
@@ -553,7 +568,7 @@ fn blocked_products_of_any_size() {
             .unwrap_or_else(|error| panic!("{error}"));
         let object = llvm::compile(&plan, &options).unwrap_or_else(|error| panic!("{error}"));
         let library = Library::load(&object).unwrap_or_else(|error| panic!("{error}"));
-        for sizes in SIZES {
+        for sizes in SIZES.into_iter().chain(small_sizes(60)) {
             let extent = |label: char| sizes["MNKBX".find(label).expect("a label")];
             let mut arguments = Arguments::new();
             for label in "MNKBX".chars() {

@@ -162,6 +162,25 @@ fn branches_are_masks() {
     assert!(!text.contains("llvm.masked.store"), "{text}");
 }
 
+/// Lanes that choose neighbours read a row with a mask. Any others gather.
+#[test]
+fn chosen_neighbours_are_read_with_a_mask() {
+    let chosen = |index: &str| {
+        let code = format!("b = a[{index}] if i < N else 0.0");
+        written(&map("f64", "0:4", &code, "i", "i").replace("A[i]", "A[0:1000]"))
+    };
+    for index in ["i", "8 * N + i", "i - N + 3"] {
+        let text = chosen(index);
+        assert!(text.contains("call <4 x double> @llvm.masked.load.v4f64"), "{index}: {text}");
+        assert!(!text.contains("gather"), "{index}: {text}");
+    }
+    for index in ["2 * i", "N * i", "N - i", "8 * N", "(i + 1) // 2", "i + i"] {
+        let text = chosen(index);
+        assert!(!text.contains("masked.load"), "{index}: {text}");
+        assert!(text.contains("call <4 x double> @llvm.masked.gather.v4f64"), "{index}: {text}");
+    }
+}
+
 #[test]
 fn elements_are_found_by_the_way_of_each_access() {
     let reversed = written(&map("f64", "0:4", "b = a", "900 - i", "i"));
@@ -568,6 +587,29 @@ fn tiles_of_sums_are_in_the_widest_registers() {
     let (plan, options) = plan("x86-64-v4", 16);
     let code = llvm::assembly(&plan, &options).unwrap_or_else(|error| panic!("{error}"));
     assert!(code.lines().any(|line| line.contains("vaddpd") && line.contains("zmm")), "{code}");
+}
+
+/// Beside tiles, iterations that fill no vector are one with a mask, where the processor has masks.
+#[test]
+fn rests_beside_tiles_have_a_mask() {
+    let code = |cpu: &str| {
+        let whole = "end -> tiles.C: sums[0:16] -> C[t, 0:16]";
+        let part = "map out [j = 0:min(8, K)] schedule(simd) {
+          tasklet o (a) -> (b) { b = a }
+          out.sums -> o.a: sums[j]
+          o.b -> out.C: C[t, j]
+        }
+        end -> out.sums
+        out.C -> tiles.C";
+        let text = tile(16).replace(whole, part);
+        assert_ne!(text, tile(16));
+        let options = CompileOptions { cpu: Cpu::named(cpu), ..CompileOptions::default() };
+        let plan = lower(&read(&text), &options.target(), &options.lowering());
+        let plan = plan.unwrap_or_else(|error| panic!("{error}"));
+        llvm::llvm_ir(&plan, &options, false).unwrap_or_else(|error| panic!("{error}"))
+    };
+    assert!(code("x86-64-v4").contains("@llvm.masked.store.v8f64"));
+    assert!(!code("x86-64-v3").contains("masked"));
 }
 
 /// Vectors of a loop whose number of iterations has a small maximum: whole registers that divide it, or else as many lanes as fit.

@@ -93,12 +93,16 @@ fn write_launch<'ctx>(emitter: &Emitter<'ctx>, name: &str, nested: bool) -> Emit
     let (part, environment) = (f.parameter(1)?.into_pointer_value(), f.parameter(2)?.into_pointer_value());
     let (work, asked) = (f.parameter(3)?.into_int_value(), f.parameter(4)?.into_int_value());
     let (alone, together, done) = (f.block("alone"), f.block("together"), f.block("done"));
-    let mut by_one = f.is_little(work)?;
-    if nested {
-        // A team of one thread costs as much as one of several.
-        let one = f.compare(IntPredicate::SLE, asked, i32.const_int(1, false))?;
-        by_one = f.builder.build_or(by_one, one, "")?;
-    }
+    let is_default = f.compare(IntPredicate::EQ, asked, i32.const_zero())?;
+    let threads = f.select_int(is_default, f.handle_threads()?, asked)?;
+    // The runtime makes and ends a team of one thread as it does larger ones, which takes a microsecond.
+    let one = i32.const_int(1, false);
+    let is_one = if nested {
+        f.compare(IntPredicate::SLE, asked, one)?
+    } else {
+        f.compare(IntPredicate::EQ, threads, one)?
+    };
+    let by_one = f.builder.build_or(f.is_little(work)?, is_one, "")?;
     f.branch(by_one, alone, together)?;
     f.enter(alone);
     let arguments = [environment.into(), emitter.constant(0).into(), emitter.constant(1).into()];
@@ -106,8 +110,6 @@ fn write_launch<'ctx>(emitter: &Emitter<'ctx>, name: &str, nested: bool) -> Emit
     f.jump(done)?;
     f.enter(together);
     let (_, team) = f.packed([part.into(), environment.into()])?;
-    let is_default = f.compare(IntPredicate::EQ, asked, i32.const_zero())?;
-    let threads = f.select_int(is_default, f.handle_threads()?, asked)?;
     let fork =
         emitter.declare("GOMP_parallel", None, &[pointer.into(), pointer.into(), i32.into(), i32.into()]);
     let member = member_function(emitter)?.as_global_value().as_pointer_value();

@@ -7,8 +7,10 @@
 //! `A` are copied into the first-level cache. Threads share the panels, and the rows of tiles. The last tile of a row or
 //! column ends at the border and computes elements of the tile before it again; each element of `C` is written once.
 //!
-//! Products with few rows or columns use each element of a matrix seldom, so copies do not pay: [`super::thin`] has their
-//! loops. Products of few elements are plain loops. If extents are symbols, branches select among these.
+//! Products with few rows or columns use each element of a matrix seldom, and those of few terms take less time than copies.
+//! [`super::direct`] and [`super::sweep`] read both matrices in place where `B` has neighbours along its rows, and
+//! [`super::thin`] has loops for other orders. Products of few elements are plain loops. If extents are symbols, branches
+//! select among these.
 //!
 //! All other labels become enclosing loops: labels of output dimensions become dimensions of the parallel
 //! map, and summed labels become control-flow loops.
@@ -37,6 +39,14 @@ const PANEL_BYTES: i64 = 1 << 20;
 const LEAST: [i64; 3] = [2, 2, 4];
 /// Multiplications below which plain loops are as fast.
 const SMALL: i64 = 1024;
+/// Multiplications below which plain loops take less time than it takes to prepare tiles that read both matrices in place.
+const TINY: i64 = 64;
+/// Products of an element up to which `B` is read in place: so many of its rows stay in the first-level cache.
+const FEW_PRODUCTS: i64 = 16;
+/// Rows up to which a `B` that is far away is read in the order of memory.
+const SWEPT_ROWS: i64 = 16;
+/// Elements of a `B` that leaves the second-level cache.
+const FAR: i64 = 1 << 18;
 /// The panels of `B`.
 const PANELS: &str = "__panels";
 /// The rows of `A` of a tile.
@@ -90,6 +100,18 @@ impl Truth {
             Truth::Open(condition) => Truth::Open(format!("not ({condition})")),
         }
     }
+
+    pub(super) fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Truth::No, _) | (_, Truth::No) => Truth::No,
+            (Truth::Yes, other) | (other, Truth::Yes) => other,
+            (Truth::Open(one), Truth::Open(other)) => Truth::Open(format!("({one}) and ({other})")),
+        }
+    }
+
+    pub(super) fn or(self, other: Self) -> Self {
+        self.not().and(other.not()).not()
+    }
 }
 
 impl Contraction {
@@ -136,7 +158,17 @@ impl Blocks<'_> {
             this.start(template, target)?;
         }
         let to = Destination { target, outer: &outer, store };
-        let small = self.is_small(template);
+        if self.is_in_order() {
+            let reads_in_place = self.reads_in_place(template);
+            return choose(
+                template,
+                "__in_place",
+                &reads_in_place,
+                |template| self.in_place(template, to),
+                |template| self.tiles(template, to),
+            );
+        }
+        let small = self.is_fewer(template, SMALL);
         choose(
             template,
             "__few",
@@ -186,8 +218,60 @@ state bounds {{}}
         Ok(())
     }
 
-    /// Whether there are too few products for more than a plain loop.
-    fn is_small(&self, template: &mut Template) -> Truth {
+    /// Whether copies of parts of the matrices would take longer than they save.
+    fn reads_in_place(&self, template: &mut Template) -> Truth {
+        let few_rows = self.is_below(template, self.row, super::thin::FEW_ROWS + 1);
+        let few_products = self.is_below(template, self.depth, FEW_PRODUCTS + 1);
+        let few_columns = self.is_below(template, self.column, 2 * self.columns());
+        few_rows.or(few_products).or(few_columns)
+    }
+
+    /// Appends the loops that read both matrices in place, along the rows of `B`.
+    fn in_place(&self, template: &mut Template, to: Destination<'_>) -> Result<(), ExpandErrorKind> {
+        let is_narrow = self.has_few_columns(template);
+        let sweeps = self.sweeps(template);
+        let tiny = self.is_fewer(template, TINY);
+        let others = |template: &mut Template| {
+            choose(
+                template,
+                "__swept",
+                &sweeps,
+                |template| self.sweep(template, to),
+                |template| self.direct(template, to),
+            )
+        };
+        choose(
+            template,
+            "__tiny",
+            &tiny,
+            |template| self.plain(template, "tiny", to),
+            |template| {
+                choose(template, "__narrow", &is_narrow, |template| self.few_columns(template, to), others)
+            },
+        )
+    }
+
+    /// Whether `B` should be read once in the order of memory: a single row needs no element of it twice, and few rows wait for one that
+    /// is far away.
+    fn sweeps(&self, template: &mut Template) -> Truth {
+        let is_row = self.is_below(template, self.row, 2);
+        let is_low = self.is_below(template, self.row, SWEPT_ROWS + 1);
+        let extents = [self.column, self.depth].map(|label| &self.contraction.extents[label]);
+        let is_far = match extents.map(|extent| extent.as_int()) {
+            [Some(columns), Some(products)] if columns.saturating_mul(products) >= FAR => Truth::Yes,
+            [Some(_), Some(_)] => Truth::No,
+            _ => Truth::Open(format!(
+                "{} * {} >= {FAR}",
+                template.extent(extents[0]),
+                template.extent(extents[1])
+            )),
+        };
+        let is_wide = self.is_below(template, self.column, self.columns()).not();
+        is_row.or(is_low.and(is_far)).and(is_wide)
+    }
+
+    /// Whether there are fewer products than `least`, where an extent is not known before the run.
+    fn is_fewer(&self, template: &mut Template, least: i64) -> Truth {
         let labels = [self.row, self.column, self.depth];
         let constants: Option<Vec<i64>> =
             labels.iter().map(|label| self.contraction.extents[*label].as_int()).collect();
@@ -195,7 +279,7 @@ state bounds {{}}
             Some(_) => Truth::No,
             None => {
                 let extents = labels.map(|label| self.extent(template, label));
-                Truth::Open(format!("{} < {SMALL}", extents.join(" * ")))
+                Truth::Open(format!("{} < {least}", extents.join(" * ")))
             }
         }
     }

@@ -7,9 +7,11 @@
 
 mod blocks;
 mod compute;
+mod direct;
 mod expand;
 mod product;
 mod specification;
+mod sweep;
 mod thin;
 mod tile;
 mod tiles;

@@ -14,13 +14,13 @@ use crate::operation::Target;
 use crate::template::{Template, converted};
 
 /// Rows up to which `B` is read in place.
-const FEW_ROWS: i64 = 32;
+pub(super) const FEW_ROWS: i64 = 32;
 /// Rows or columns up to which lanes run over products.
 const FEW_DOTS: i64 = 2;
 /// Products of an element from which lanes run over them.
-const LONG: i64 = 32;
+const LONG: i64 = 64;
 /// Bytes of a register.
-const REGISTER: i64 = 64;
+pub(super) const REGISTER: i64 = 64;
 /// Rows of a tile for lanes along a large matrix: with three registers each, sums fill 12.
 const LANE_ROWS: i64 = 4;
 /// Rows of a tile with one register each. Fewer would wait for the multiply-add before.
@@ -78,7 +78,11 @@ impl Blocks<'_> {
     }
 
     /// Appends the loops for a thin `B`.
-    fn few_columns(&self, template: &mut Template, to: Destination<'_>) -> Result<(), ExpandErrorKind> {
+    pub(super) fn few_columns(
+        &self,
+        template: &mut Template,
+        to: Destination<'_>,
+    ) -> Result<(), ExpandErrorKind> {
         let by = |form: Form| Thin {
             blocks: self,
             large: self.left,
@@ -104,7 +108,7 @@ impl Blocks<'_> {
         )
     }
 
-    /// Appends the loops for a thin `A`, and a `B` that is not.
+    /// Appends the loops for a thin `A`, and a `B` that is not. Columns of `B` are not neighbours: [`super::direct`] has loops for those.
     fn few_rows(&self, template: &mut Template, to: Destination<'_>) -> Result<(), ExpandErrorKind> {
         let by = |form: Form| Thin {
             blocks: self,
@@ -115,18 +119,6 @@ impl Blocks<'_> {
             form,
         };
         let last = self.right.labels.last().copied().flatten();
-        if last == Some(self.column) {
-            // Tiles walk down the columns of a matrix. The plain loop reads it in the order of memory, which is faster from
-            // the second-level cache on, and with one row no sum is read more often than elements of the matrix.
-            let is_row = self.is_below(template, self.row, 2);
-            return choose(
-                template,
-                "__single",
-                &is_row,
-                |template| self.plain(template, "single", to),
-                |template| by(Form::Long).states(template, to),
-            );
-        }
         let is_dots = if last == Some(self.depth) { self.has_dots(template, self.row) } else { Truth::No };
         choose(
             template,
@@ -137,15 +129,24 @@ impl Blocks<'_> {
         )
     }
 
+    /// Whether a thin `B` has loops of its own although lanes can run along its rows: these would leave most lanes without a column.
+    pub(super) fn has_few_columns(&self, template: &mut Template) -> Truth {
+        let last = self.left.labels.last().copied().flatten();
+        if last == Some(self.depth) {
+            self.has_dots(template, self.column)
+        } else if last == Some(self.row) {
+            let is_narrow = self.is_below(template, self.column, LANE_ROWS + 1);
+            is_narrow.and(self.is_below(template, self.row, self.columns()).not())
+        } else {
+            Truth::No
+        }
+    }
+
     /// Whether lanes over products pay for a thin matrix with this label.
     fn has_dots(&self, template: &mut Template, short: Label) -> Truth {
         let is_thin = self.is_below(template, short, FEW_DOTS + 1);
         let is_long = self.is_below(template, self.depth, LONG).not();
-        match (is_thin, is_long) {
-            (Truth::No, _) | (_, Truth::No) => Truth::No,
-            (Truth::Yes, other) | (other, Truth::Yes) => other,
-            (Truth::Open(thin), Truth::Open(long)) => Truth::Open(format!("{thin} and {long}")),
-        }
+        is_thin.and(is_long)
     }
 }
 

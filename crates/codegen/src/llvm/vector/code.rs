@@ -5,7 +5,10 @@
 
 use inkwell::values::{BasicValueEnum, IntValue, PointerValue, VectorValue};
 use sdfg::dtype::{ElementType, ScalarType};
-use sdfg::tasklet::{ConnectorId, SymbolId, TypedExpression, TypedExpressionKind, TypedStatement};
+use sdfg::symbolic::Expr;
+use sdfg::tasklet::{
+    BinaryOperation, ConnectorId, SymbolId, TypedExpression, TypedExpressionKind, TypedStatement,
+};
 
 use super::Lanes;
 use super::widen::Wide;
@@ -115,7 +118,7 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
                 | Binding::Length(_) => None,
             });
         }
-        self.statements_of_code(&names, &compute.code.body, None)?;
+        self.statements_of_code(&names, &compute.code.body, self.active)?;
         for (number, binding) in compute.bindings.iter().enumerate() {
             if let Binding::Store { to, write } = binding
                 && let Some(Some((slots, assigned))) = names.outputs.get(number)
@@ -123,7 +126,7 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
             {
                 let mask = match Assignment::of(&compute.code.body, number) {
                     Assignment::Never => continue,
-                    Assignment::Always => None,
+                    Assignment::Always => self.active,
                     Assignment::Sometimes => Some(self.load_mask(*assigned)?),
                 };
                 let value = function.load_wide(slots, self.width())?;
@@ -181,7 +184,7 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
     }
 
     fn load_location(&self, location: &Location, way: &LaneAccess) -> Emit<Wide<'ctx>> {
-        self.load(&self.places(location.buffer, way, self.offset(location, way)?)?, None)
+        self.load(&self.places(location.buffer, way, self.offset(location, way)?)?, self.active)
     }
 
     // Statements.
@@ -293,7 +296,8 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
 
     /// Sets a variable in the lanes that take part.
     fn assign(&self, slots: &WideSlots<'ctx>, value: &Wide<'ctx>, mask: Mask<'ctx>) -> Emit<()> {
-        if mask.is_none() {
+        // Nothing reads the lanes that have no iteration.
+        if mask.is_none() || mask == self.active {
             return self.function.store_wide(slots, value, self.width());
         }
         let old = self.function.load_wide(slots, self.width())?;
@@ -483,7 +487,7 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
                 return Err(self.unbound("a pointer"));
             }
         };
-        let position = self.position(names, part, indices, mask)?;
+        let mut position = self.position(names, part, indices, mask)?;
         let way = match names.accesses.get(connector.index()) {
             Some(LaneAccess::OwnIndexed) => &LaneAccess::OwnIndexed,
             Some(
@@ -497,11 +501,65 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
                 | LaneAccess::Fold(_),
             )
             | None => {
-                let is_shared = mask.is_none() && !position.is_vector_value();
-                if is_shared { &LaneAccess::Uniform } else { &LaneAccess::Indexed }
+                if mask.is_none() && !position.is_vector_value() {
+                    &LaneAccess::Uniform
+                } else if self.slope_of(names, part, indices) == Some(1) {
+                    position = self.function.lane(position, 0)?;
+                    &LaneAccess::Contiguous
+                } else {
+                    &LaneAccess::Indexed
+                }
             }
         };
         self.load(&self.places(part.origin.buffer, way, position)?, mask)
+    }
+
+    /// The distance between the elements of neighbouring lanes that code chooses by indices, if it is the same everywhere.
+    fn slope_of(&self, names: &Names<'_, 'ctx>, part: &Strided, indices: &[TypedExpression]) -> Option<i64> {
+        let mut slope = self.slope_of_expression(&part.origin.offset)?;
+        for (index, stride) in indices.iter().zip(&part.strides) {
+            let index = self.slope(names, index)?;
+            slope = match stride {
+                _ if index == 0 && stride.expressions().into_iter().all(|each| !self.moves(each)) => slope,
+                Stride::Even(stride) => index.checked_mul(stride.as_int()?)?.checked_add(slope)?,
+                Stride::Tiled(_) => return None,
+            };
+        }
+        Some(slope)
+    }
+
+    /// The difference between an integer's values in neighbouring lanes, if it is the same everywhere.
+    fn slope(&self, names: &Names<'_, 'ctx>, expression: &TypedExpression) -> Option<i64> {
+        let slope = |operand: &TypedExpression| self.slope(names, operand);
+        match &expression.kind {
+            _ if expression.ty != ElementType::scalar(ScalarType::I64) => None,
+            TypedExpressionKind::Constant(_) => Some(0),
+            TypedExpressionKind::Symbol(symbol) => {
+                self.slope_of_expression(names.compute.symbols.get(symbol.index())?)
+            }
+            TypedExpressionKind::Local(local) => {
+                matches!(names.locals.get(local.index()), Some(Local::Counter(_))).then_some(0)
+            }
+            TypedExpressionKind::Cast(operand) => slope(operand),
+            TypedExpressionKind::Binary { op: BinaryOperation::Add, left, right } => {
+                slope(left)?.checked_add(slope(right)?)
+            }
+            TypedExpressionKind::Binary { op: BinaryOperation::Subtract, left, right } => {
+                slope(left)?.checked_sub(slope(right)?)
+            }
+            TypedExpressionKind::Binary { left, right, .. } => {
+                (slope(left)? == 0 && slope(right)? == 0).then_some(0)
+            }
+            _ => None,
+        }
+    }
+
+    fn slope_of_expression(&self, expression: &Expr) -> Option<i64> {
+        if !self.moves(expression) {
+            return Some(0);
+        }
+        let (factor, _) = expression.linear_in(self.variable)?;
+        factor.as_int()?.checked_mul(self.step?)
     }
 
     /// `and` and `or`: the right operand is only evaluated in lanes that the left one does not decide.

@@ -138,7 +138,7 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
                 self.store(places, value, mask)
             }
             Resolved::Combine { resolution, custom, realisation: _ } => {
-                let old = self.load(places, None)?;
+                let old = self.load(places, mask)?;
                 let value = self.combined(&old, value, resolution, custom.as_deref())?;
                 self.store(places, &value, mask)
             }

@@ -96,8 +96,9 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
                 let place = function.place_at(places.buffer, position)?;
                 return Ok(Wide::uniform(&function.load(&place)?));
             }
-            (Position::Row(first, reversed), None) => {
-                let row = self.load_row(places, first, n * width)?;
+            (Position::Row(first, reversed), mask) => {
+                let mask = mask.map(|mask| self.mask_of_row(mask, reversed, n)).transpose()?;
+                let row = self.load_row(places, first, n * width, mask)?;
                 let lane = |lane: u32| if reversed { width - 1 - lane } else { lane };
                 self.taken_apart(row, n, &|number| lane(number) * n)?
             }
@@ -139,10 +140,7 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
                 };
                 let parts = parts.into_iter().map(turn).collect::<Emit<Vec<_>>>()?;
                 let row = self.put_together(&parts)?;
-                let mask = mask.map(|mask| {
-                    let positions: Vec<u32> = (0..width * n).map(|number| number / n).collect();
-                    function.shuffled(turn(mask)?, None, &positions)
-                });
+                let mask = mask.map(|mask| self.mask_of_row(mask, reversed, n));
                 self.store_row(places, first, row, mask.transpose()?)
             }
             position => {
@@ -153,6 +151,17 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
                 Ok(())
             }
         }
+    }
+
+    /// The mask of the components of a row in memory, of which each lane has `n`.
+    fn mask_of_row(&self, mask: VectorValue<'ctx>, reversed: bool, n: u32) -> Emit<VectorValue<'ctx>> {
+        if n == 1 && !reversed {
+            return Ok(mask);
+        }
+        let width = self.vector.width;
+        let lane = |number: u32| if reversed { width - 1 - number / n } else { number / n };
+        let positions: Vec<u32> = (0..width * n).map(lane).collect();
+        self.function.shuffled(mask, None, &positions)
     }
 
     /// The mask of all lanes.
@@ -210,7 +219,14 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
         self.function.address(component, row, self.function.emitter.constant(i64::from(number)))
     }
 
-    fn load_row(&self, places: &Places<'ctx>, first: IntValue<'ctx>, n: u32) -> Emit<VectorValue<'ctx>> {
+    /// A row of `n` components, of those that take part if there is a mask; the others are zero then.
+    fn load_row(
+        &self,
+        places: &Places<'ctx>,
+        first: IntValue<'ctx>,
+        n: u32,
+        mask: Option<VectorValue<'ctx>>,
+    ) -> Emit<VectorValue<'ctx>> {
         let function = self.function;
         let ty = places.element.lane();
         let address = self.row_address(places, first)?;
@@ -219,10 +235,24 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
             let vector = vector_of(function.emitter.component_type(ty)?, length)
                 .ok_or_else(|| function.emitter.defect("a component is a number"))?;
             let address = self.component_address(places, address, number)?;
-            let piece = function.builder.build_load(vector, address, "")?.into_vector_value();
-            if let Some(load) = piece.as_instruction() {
-                load.set_alignment(alignment(ty)).map_err(|error| function.emitter.defect(error))?;
-            }
+            let piece = match mask {
+                None => {
+                    let piece = function.builder.build_load(vector, address, "")?.into_vector_value();
+                    if let Some(load) = piece.as_instruction() {
+                        load.set_alignment(alignment(ty)).map_err(|error| function.emitter.defect(error))?;
+                    }
+                    piece
+                }
+                Some(mask) => {
+                    let types = [vector.into(), address.get_type().into()];
+                    let alignment = function.emitter.i32().const_int(u64::from(alignment(ty)), false);
+                    let load = function.emitter.intrinsic("llvm.masked.load", &types)?;
+                    let mask = self.cut(mask, number, length)?;
+                    let arguments =
+                        [address.into(), alignment.into(), mask.into(), vector.const_zero().into()];
+                    function.call(load, &arguments)?.into_vector_value()
+                }
+            };
             row = Some(match row {
                 None => piece,
                 Some(row) => self.joined(row, piece)?,
@@ -263,13 +293,13 @@ impl<'ctx> Lanes<'_, '_, 'ctx> {
         if self.vector.ahead {
             // The row begins or ends between the elements of two iterations.
             let least = if reversed { function.subtract(first, constant(2 * width - 1))? } else { first };
-            let row = self.load_row(places, least, 2 * width)?;
+            let row = self.load_row(places, least, 2 * width, None)?;
             let of_lane = |lane: u32| if reversed { 2 * (width - lane) - 1 } else { 2 * lane };
             return function.shuffled(row, None, &(0..width).map(of_lane).collect::<Vec<_>>());
         }
         let least = if reversed { function.subtract(first, constant(2 * (width - 1)))? } else { first };
-        let low = self.load_row(places, least, width)?;
-        let high = self.load_row(places, function.add(least, constant(width - 1))?, width)?;
+        let low = self.load_row(places, least, width, None)?;
+        let high = self.load_row(places, function.add(least, constant(width - 1))?, width, None)?;
         let of_lane = |lane: u32| {
             let position = 2 * if reversed { width - 1 - lane } else { lane };
             // The second row begins with the last element of the first.

@@ -14,14 +14,18 @@ use std::collections::BTreeMap;
 
 use inkwell::values::{BasicValueEnum, IntValue, VectorValue};
 use sdfg::ir::FloatMode;
+use sdfg::subset::Range;
 use sdfg::symbolic::{Expr, Symbol};
 
 use super::emitter::Emit;
 use super::function::Function;
 use super::metadata::LoopHints;
-use crate::plan::{BufferId, Loop, LoopDimension, Statement, Vector};
+use crate::plan::{BufferId, LaneAccess, Loop, LoopDimension, Statement, Vector};
 use code::WideSlots;
 use widen::Wide;
+
+/// Bytes of registers of which processors mask each lane.
+const REGISTERS_WITH_MASKS: u64 = 64;
 
 /// One vector of a loop that is being written.
 struct Lanes<'f, 'e, 'ctx> {
@@ -31,8 +35,12 @@ struct Lanes<'f, 'e, 'ctx> {
     variable: &'f Symbol,
     /// Its values in all lanes.
     values: VectorValue<'ctx>,
+    /// The distance between its values in neighbouring lanes, if that is a constant.
+    step: Option<i64>,
     /// The registers of the folds.
     folds: &'f BTreeMap<BufferId, WideSlots<'ctx>>,
+    /// The lanes that have an iteration; all do without.
+    active: Option<VectorValue<'ctx>>,
 }
 
 impl<'ctx> Function<'_, 'ctx> {
@@ -49,13 +57,20 @@ impl<'ctx> Function<'_, 'ctx> {
             let value = self.add(begin, self.multiply(first, step)?)?;
             self.set_variable(&dimension.variable, value)
         };
-        let lanes = |first| {
+        let vector_at = |first, active| {
             iterate(first)?;
-            self.one_vector(dimension, (vector, step), &folds, &each.body)
+            self.one_vector(dimension, (vector, step), (&folds, active), &each.body)
         };
+        let lanes = |first| vector_at(first, None);
         let zero = self.emitter.constant(0);
         if vector.rest.is_empty() && count == width {
             lanes(zero)?;
+            self.register_bytes.set(outer);
+            return self.end_folds(vector, &folds);
+        }
+        let masks_rest = masks_rest(vector, &each.body);
+        if masks_rest && is_at_most(dimension, vector.width) {
+            vector_at(zero, Some(self.first_lanes(count, vector.width)?))?;
             self.register_bytes.set(outer);
             return self.end_folds(vector, &folds);
         }
@@ -71,6 +86,13 @@ impl<'ctx> Function<'_, 'ctx> {
         let whole = self.subtract(last, left)?;
         let hints = LoopHints { no_copies: true, ..LoopHints::default() };
         self.counted_loop(zero, whole, width, false, hints, lanes)?;
+        if masks_rest {
+            let left = self.subtract(count, whole)?;
+            let is_any = self.compare(inkwell::IntPredicate::SGT, left, zero)?;
+            self.when(is_any, || vector_at(whole, Some(self.first_lanes(left, vector.width)?)))?;
+            self.register_bytes.set(outer);
+            return self.end_folds(vector, &folds);
+        }
         self.register_bytes.set(outer);
         self.end_folds(vector, &folds)?;
         if vector.rest.is_empty() {
@@ -88,11 +110,20 @@ impl<'ctx> Function<'_, 'ctx> {
         Ok(())
     }
 
+    /// The mask of so many lanes, of all if there are fewer.
+    fn first_lanes(&self, count: IntValue<'ctx>, width: u32) -> Emit<VectorValue<'ctx>> {
+        let numbers: Vec<_> = (0..width).map(|lane| self.emitter.constant(i64::from(lane))).collect();
+        let numbers = inkwell::types::VectorType::const_vector(&numbers);
+        let count = self.splat(count.into(), width)?;
+        Ok(self.builder.build_int_compare(inkwell::IntPredicate::SLT, numbers, count, "")?)
+    }
+
+    /// One vector, whose lanes are all active without a mask.
     fn one_vector(
         &self,
         dimension: &LoopDimension,
         (vector, step): (&Vector, IntValue<'ctx>),
-        folds: &BTreeMap<BufferId, WideSlots<'ctx>>,
+        (folds, active): (&BTreeMap<BufferId, WideSlots<'ctx>>, Option<VectorValue<'ctx>>),
         body: &[Statement],
     ) -> Emit<()> {
         let first = self.variable(&dimension.variable)?;
@@ -104,8 +135,30 @@ impl<'ctx> Function<'_, 'ctx> {
         let values =
             self.builder.build_int_nsw_add(self.splat(first.into(), vector.width)?, distances, "")?;
         let variable = &dimension.variable;
-        Lanes { function: self, vector, variable, values, folds }.statements(body)
+        let step = dimension.step.as_int();
+        Lanes { function: self, vector, variable, values, step, folds, active }.statements(body)
     }
+}
+
+/// Whether the iterations that fill no vector run as one with a mask. Vectors of 64 bytes have masks for all operations. Those of
+/// fewer bytes are in loops that memory limits, where the rest counts little.
+fn masks_rest(vector: &Vector, body: &[Statement]) -> bool {
+    vector.register_bytes >= REGISTERS_WITH_MASKS && !body.iter().any(writes_in_order)
+}
+
+/// Whether lanes write one after the other.
+fn writes_in_order(statement: &Statement) -> bool {
+    match statement {
+        Statement::Lanes(lanes) => lanes.accesses.contains(&LaneAccess::InOrder),
+        other => other.bodies().into_iter().any(|body| body.iter().any(writes_in_order)),
+    }
+}
+
+/// Whether a loop is known to have no more iterations.
+fn is_at_most(dimension: &LoopDimension, most: u32) -> bool {
+    let range = Range::new(dimension.begin.clone(), dimension.end.clone()).with_step(dimension.step.clone());
+    let count = range.steps();
+    Expr::min(&count, &Expr::int(i64::from(most))) == count
 }
 
 impl<'ctx> Lanes<'_, '_, 'ctx> {
