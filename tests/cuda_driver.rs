@@ -147,3 +147,33 @@ fn rows_of_parts_are_copied() {
 fn one_thread_of_a_block_combines() {
     device::checked::one_thread_of_a_block_combines(Device::CudaDriver);
 }
+
+/// See `device::queues::kernels_push_to_queues`.
+#[test]
+fn kernels_push_to_queues() {
+    device::queues::kernels_push_to_queues(Device::CudaDriver);
+}
+
+/// See `device::queues::full_queues_end_the_run`.
+#[test]
+fn full_queues_end_the_run() {
+    device::queues::full_queues_end_the_run(Device::CudaDriver);
+}
+
+/// See `device::queues::empty_queues_end_the_run`.
+#[test]
+fn empty_queues_end_the_run() {
+    device::queues::empty_queues_end_the_run(Device::CudaDriver);
+}
+
+/// See `device::queues::the_query_runs_on_the_device`.
+#[test]
+fn the_query_runs_on_the_device() {
+    device::queues::the_query_runs_on_the_device(Device::CudaDriver);
+}
+
+/// See `device::queues::random_programs_push_to_queues`.
+#[test]
+fn random_programs_push_to_queues() {
+    device::queues::random_programs_push_to_queues(Device::CudaDriver, 9_100_000);
+}

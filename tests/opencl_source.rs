@@ -270,3 +270,48 @@ fn one_thread_of_a_block_combines() {
     }
     device::checked::one_thread_of_a_block_combines(Device::OpenCl);
 }
+
+/// See `device::queues::kernels_push_to_queues`.
+#[test]
+fn kernels_push_to_queues() {
+    if !has_opencl() {
+        return;
+    }
+    device::queues::kernels_push_to_queues(Device::OpenCl);
+}
+
+/// See `device::queues::full_queues_end_the_run`.
+#[test]
+fn full_queues_end_the_run() {
+    if !has_opencl() {
+        return;
+    }
+    device::queues::full_queues_end_the_run(Device::OpenCl);
+}
+
+/// See `device::queues::empty_queues_end_the_run`.
+#[test]
+fn empty_queues_end_the_run() {
+    if !has_opencl() {
+        return;
+    }
+    device::queues::empty_queues_end_the_run(Device::OpenCl);
+}
+
+/// See `device::queues::the_query_runs_on_the_device`.
+#[test]
+fn the_query_runs_on_the_device() {
+    if !has_opencl() {
+        return;
+    }
+    device::queues::the_query_runs_on_the_device(Device::OpenCl);
+}
+
+/// See `device::queues::random_programs_push_to_queues`.
+#[test]
+fn random_programs_push_to_queues() {
+    if !has_opencl() {
+        return;
+    }
+    device::queues::random_programs_push_to_queues(Device::OpenCl, 9_200_000);
+}

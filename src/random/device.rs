@@ -12,7 +12,7 @@ use sdfg_transforms::rewrites::{GpuTransform, LocalStorage, MapExpansion, MapTil
 use sdfg_transforms::{Pipeline, Soundness, TransformError, Transformation, fixed_point, places};
 
 use super::check::{Failure, difference, expanded};
-use super::rewrites::on_program;
+use super::rewrites::on_program_for_device;
 use super::rng::Rng;
 use crate::applications::{Applications, refused_for_a_reason};
 use crate::rewritten::Case;
@@ -54,7 +54,7 @@ impl Device {
 /// Moves every map of the program of a seed that `GPUTransform` takes to a device, and compares the results of its
 /// source with those of the interpreter. Before that, half of the programs are tiled at random. Then some maps in kernels become
 /// maps for the threads of a block, and some transients memory of a block. The counts are of the kernels that ran, of such maps
-/// and transients, and of programs that a device cannot run. Every third program runs with checks, too.
+/// and transients, of device queues, and of programs that a device cannot run. Every third program runs with checks, too.
 ///
 /// # Errors
 /// [`Failure`] if the program gives other results, or does not compile or run.
@@ -78,7 +78,7 @@ pub fn check_on_device_by(
     checked: &[bool],
     run: &dyn Fn(&Plan, &Arguments, &Arguments) -> Result<Arguments, String>,
 ) -> Result<Applications, Box<Failure>> {
-    on_program(seed, |case, rng| {
+    on_program_for_device(seed, |case, rng| {
         let mut counts = Applications::new();
         if let Some(on_device) = moved(&case.program, rng)? {
             compare_on_device(case, on_device, (target, checked), run, &mut counts)?;
@@ -97,6 +97,7 @@ pub(super) fn compare_on_device(
     counts: &mut Applications,
 ) -> Result<bool, String> {
     counts.entry("gpu_block").or_default().applied += for_blocks;
+    counts.entry("queues").or_default().applied += device_queues(&program);
     case.compare(&program, soundness)?;
     let text = || sdfg::text::print(&program);
     let program = validate(program.clone()).map_err(|rejected| rejected.to_string())?;
@@ -122,6 +123,12 @@ pub(super) fn compare_on_device(
     }
     outcomes.applied += kernels as u64;
     Ok(true)
+}
+
+/// The number of streams in memory of the device.
+fn device_queues(program: &Sdfg) -> u64 {
+    let streams = program.containers().filter(|(_, container)| container.is_stream());
+    streams.filter(|(_, container)| container.storage == Storage::GpuGlobal).count() as u64
 }
 
 /// A program with kernels.

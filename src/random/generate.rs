@@ -91,7 +91,7 @@ pub fn generate(seed: u64) -> String {
 }
 
 /// The program with the schedule `sequential` in place of each `simd` that is refused.
-fn with_promises_kept(mut text: String) -> String {
+pub(super) fn with_promises_kept(mut text: String) -> String {
     while let Some(label) = refused_map(&text) {
         let heading = format!("{label} [");
         let is_refused = |line: &&str| line.contains(&heading) && line.contains("schedule(simd)");
@@ -116,7 +116,7 @@ fn refused_map(text: &str) -> Option<String> {
 }
 
 /// The program of a seed with the blocks that `write_blocks` writes.
-fn program(seed: u64, write_blocks: impl FnOnce(&mut Generator)) -> String {
+pub(super) fn program(seed: u64, write_blocks: impl FnOnce(&mut Generator)) -> String {
     let mut rng = Rng::new(seed);
     let fields = rng.pick(&TYPES);
     let others = rng.pick(&TYPES[..TYPES.len() - 2]);

@@ -18,6 +18,7 @@
 //! rewritable, repeated, seldom  programs with what transformations look for
 //! rewrites    transformations at every match, and random chains of them
 //! device      maps as kernels of a device
+//! pushes      maps that push to streams, for devices
 //! schedules   many schedules of one program on a device
 //! ```
 
@@ -40,6 +41,7 @@ mod lanes;
 mod loops;
 mod maps;
 mod operations;
+mod pushes;
 mod races;
 mod reached;
 mod reducible;

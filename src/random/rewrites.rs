@@ -5,6 +5,7 @@ use sdfg::symbolic::Symbol;
 use super::check::{Failure, on_text};
 use super::generate::generate;
 use super::inputs::inputs;
+use super::pushes::pushing;
 use super::reducible::reducible;
 use super::repeated::repeated;
 use super::rewritable::rewritable;
@@ -84,11 +85,27 @@ pub fn transformed(seed: u64) -> String {
 }
 
 /// Generates the program of a seed and runs it.
-pub(super) fn on_program<T>(
+fn on_program<T>(
     seed: u64,
     check: impl FnOnce(&Case, &mut Rng) -> Result<T, String>,
 ) -> Result<T, Box<Failure>> {
-    on_text(seed, transformed(seed), |program, sizes, rng| {
+    on_case(seed, transformed(seed), check)
+}
+
+/// As [`on_program`], for a device: some programs push to streams.
+pub(super) fn on_program_for_device<T>(
+    seed: u64,
+    check: impl FnOnce(&Case, &mut Rng) -> Result<T, String>,
+) -> Result<T, Box<Failure>> {
+    on_case(seed, if seed % 8 == 6 { pushing(seed) } else { transformed(seed) }, check)
+}
+
+fn on_case<T>(
+    seed: u64,
+    text: String,
+    check: impl FnOnce(&Case, &mut Rng) -> Result<T, String>,
+) -> Result<T, Box<Failure>> {
+    on_text(seed, text, |program, sizes, rng| {
         let arguments = inputs(program.sdfg(), sizes, rng);
         check(&Case::of(program, arguments, true, seed)?, rng)
     })

@@ -12,7 +12,7 @@ use sdfg_transforms::{Pipeline, Soundness, TransformError, Transformation, fixed
 
 use super::check::Failure;
 use super::device::{Chances, Device, OnDevice, compare_on_device, scheduled};
-use super::rewrites::on_program;
+use super::rewrites::on_program_for_device;
 use super::rng::Rng;
 use crate::applications::Applications;
 use crate::trusted;
@@ -29,7 +29,7 @@ const THREADS: usize = 256;
 /// # Errors
 /// [`Failure`] if a schedule gives other results, or does not compile or run.
 pub fn check_schedules(seed: u64, device: Device, schedules: u64) -> Result<Applications, Box<Failure>> {
-    on_program(seed, |case, rng| {
+    on_program_for_device(seed, |case, rng| {
         let mut counts = Applications::new();
         let mut seen = BTreeSet::new();
         let run = |plan: &_, arguments: &sdfg::interpret::Arguments, _: &_| {

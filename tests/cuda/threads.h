@@ -2,7 +2,8 @@
  *
  * Blocks of a launch run on four threads, the threads of a block one after the other, in either direction, each up to its next
  * barrier: without a barrier that it needs, a block has other results. A barrier that not all threads of a block reach ends the
- * process with a message. Only what generated code uses is here. `cuda_runtime.h` uses it for programs of `nvcc`, and `nvrtc.cpp` for
+ * process with a message. Functions of warps gather the threads that wait at one of them: all, or every second one of a block with an
+ * odd number, as devices promise nothing. Only what generated code uses is here. `cuda_runtime.h` uses it for programs of `nvcc`, and `nvrtc.cpp` for
  * kernels of the driver. */
 #ifndef SDFG_CUDA_THREADS
 #define SDFG_CUDA_THREADS
@@ -45,13 +46,20 @@ template <typename T> static inline T atomicCAS(T *place, T expected, T desired)
 template <typename T> static inline T atomicExch(T *place, T value) { return __atomic_exchange_n(place, value, __ATOMIC_RELAXED); }
 static inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
-/* A stack on which threads of a block run, and the barrier at which the thread on it waits; 0 if none does. */
+/* A function of warps, whose threads meet there. */
+enum StandInMeeting { StandInActive = -1, StandInMatch = -2, StandInShuffle = -3 };
+
+/* A stack on which threads of a block run, and the line of the barrier at which the thread on it waits, or the function of warps; 0 if it
+ * does not wait. */
 struct StandInFibre {
     enum { StackBytes = 1 << 16 };
     ucontext_t context;
     char *stack;
     uint64_t thread;
     int line;
+    /* At a function of warps: the threads that take part, the value and the lane that a thread passes, and the result. */
+    unsigned mask, lane;
+    uint64_t value, result;
 };
 
 /* A block whose threads run. A fibre runs one thread after the other; if one waits, another fibre goes on with the next ones. */
@@ -83,6 +91,71 @@ static inline __attribute__((noinline)) void stand_in_wait(int line) {
     fibre->line = line;
     swapcontext(&fibre->context, &stand_in_block.caller);
 }
+
+/* A thread waits for others of its warp at a function. */
+static inline __attribute__((noinline)) uint64_t stand_in_meet(StandInMeeting meeting, unsigned mask, uint64_t value, unsigned lane) {
+    StandInFibre *const fibre = stand_in_block.current;
+    fibre->mask = mask;
+    fibre->value = value;
+    fibre->lane = lane;
+    fibre->line = meeting;
+    swapcontext(&fibre->context, &stand_in_block.caller);
+    return fibre->result;
+}
+static inline unsigned __activemask() { return (unsigned)stand_in_meet(StandInActive, 0, 0, 0); }
+static inline unsigned __match_any_sync(unsigned mask, unsigned long long value) { return (unsigned)stand_in_meet(StandInMatch, mask, value, 0); }
+static inline unsigned long long __shfl_sync(unsigned mask, unsigned long long value, int lane) { return stand_in_meet(StandInShuffle, mask, value, (unsigned)lane); }
+static inline int __ffs(int value) { return __builtin_ffs(value); }
+static inline int __popc(unsigned value) { return __builtin_popcount(value); }
+
+/* Runs the thread on a fibre up to where it waits next. */
+static inline void stand_in_resume(StandInFibre *fibre) {
+    fibre->line = 0;
+    stand_in_block.current = fibre;
+    stand_in_block.become(fibre->thread);
+    swapcontext(&stand_in_block.caller, &fibre->context);
+}
+
+/* Lets threads of one warp go on that wait at the same function of warps, if some do; false if none does. */
+static inline bool stand_in_warp(uint64_t fibres) {
+    StandInBlock &block = stand_in_block;
+    StandInFibre *group[32], *first = NULL;
+    unsigned n = 0, present = 0;
+    for (uint64_t at = 0; at < fibres; ++at) {
+        StandInFibre *const fibre = &block.fibres[at];
+        if (fibre->line >= 0) {
+            continue;
+        }
+        first = first == NULL ? fibre : first;
+        const bool is_left = first->line == StandInActive && blockIdx.x % 2 == 1 && n > 0 && fibre->thread % 2 != first->thread % 2;
+        if (fibre->line == first->line && fibre->mask == first->mask && fibre->thread / 32 == first->thread / 32 && !is_left) {
+            group[n++] = fibre;
+            present |= 1u << (fibre->thread % 32);
+        }
+    }
+    if (first == NULL) {
+        return false;
+    }
+    if (first->line != StandInActive && present != first->mask) {
+        fprintf(stderr, "threads %08x of a warp meet, where %08x have to\n", present, first->mask);
+        abort();
+    }
+    for (unsigned a = 0; a < n; ++a) {
+        group[a]->result = first->line == StandInActive ? present : 0;
+        for (unsigned b = 0; b < n; ++b) {
+            if (first->line == StandInMatch && group[a]->value == group[b]->value) {
+                group[a]->result |= 1u << (group[b]->thread % 32);
+            } else if (first->line == StandInShuffle && group[a]->lane == group[b]->thread % 32) {
+                group[a]->result = group[b]->value;
+            }
+        }
+    }
+    for (unsigned a = 0; a < n; ++a) {
+        stand_in_resume(group[a]);
+    }
+    return true;
+}
+
 static inline void stand_in_fibre() { stand_in_block.run_others(); }
 
 /* Runs all threads of a block. */
@@ -108,30 +181,31 @@ static inline void stand_in_run_block(bool is_reversed, uint64_t size, void (*bo
         swapcontext(&block.caller, &fibre->context);
         waiting += fibre->line != 0;
     }
-    /* All wait at one barrier, or none. A fibre whose threads are all done waits no more. */
-    while (waiting > 0) {
-        const int line = block.fibres[0].line;
-        bool is_reached = waiting == size;
-        for (uint64_t n = 0; n < waiting; ++n) {
-            is_reached = is_reached && block.fibres[n].line == line;
+    /* Threads that a warp has together go on first. Then all wait at one barrier, or none waits. A fibre whose threads are all done
+     * waits no more. */
+    for (const uint64_t fibres = waiting;;) {
+        if (stand_in_warp(fibres)) {
+            continue;
         }
-        if (!is_reached) {
+        int line = 0;
+        bool is_one = true;
+        waiting = 0;
+        for (uint64_t n = 0; n < fibres; ++n) {
+            const int at = block.fibres[n].line;
+            line = line == 0 ? at : line;
+            is_one = is_one && (at == 0 || at == line);
+            waiting += at != 0;
+        }
+        if (waiting == 0) {
+            return;
+        }
+        if (!is_one || waiting != size) {
             fprintf(stderr, "%llu of %llu threads of block (%u, %u, %u) wait at the barrier in line %d\n", (unsigned long long)waiting, (unsigned long long)size, blockIdx.x, blockIdx.y, blockIdx.z, line);
             abort();
         }
-        uint64_t left = 0;
-        for (uint64_t n = 0; n < size; ++n) {
-            StandInFibre *const fibre = block.current = &block.fibres[n];
-            fibre->line = 0;
-            block.become(fibre->thread);
-            swapcontext(&block.caller, &fibre->context);
-            left += fibre->line != 0;
+        for (uint64_t n = 0; n < fibres; ++n) {
+            stand_in_resume(&block.fibres[n]);
         }
-        if (left != 0 && left != size) {
-            fprintf(stderr, "%llu of %llu threads of block (%u, %u, %u) reach no further barrier\n", (unsigned long long)(size - left), (unsigned long long)size, blockIdx.x, blockIdx.y, blockIdx.z);
-            abort();
-        }
-        waiting = left;
     }
 }
 

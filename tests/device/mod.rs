@@ -1,6 +1,7 @@
 //! Programs whose maps are kernels give the results of the interpreter: the tests of every device.
 
 pub(crate) mod checked;
+pub(crate) mod queues;
 
 use sdfg::dtype::ScalarType;
 use sdfg::interpret::{Arguments, Interpreter, Options};

@@ -284,7 +284,7 @@ fn kernels_do_what_devices_can_do() {
       g.A -> t.x: A[i]
       t.y -> S",
     );
-    assert_eq!(stream, "a stream in the kernel `g`");
+    assert_eq!(stream, "the stream `S` of an iteration in the kernel `g`");
     let locked = refused(
         "  array C: complex128[1] storage(gpu_global)",
         "      tasklet t (x) -> (y) { y = complex128(x) }
@@ -293,6 +293,88 @@ fn kernels_do_what_devices_can_do() {
       t.y -> C: C[0] wcr(product)",
     );
     assert_eq!(locked, "a conflict resolution of elements that no atomic step combines in the kernel `g`");
+}
+
+/// Kernels push to streams in memory of the device, of which the number of pushes is known or limited, and do nothing else with them.
+#[test]
+fn kernels_push_to_queues_with_room() {
+    let refused = |containers: &str, code: &str, edges: &str, after: &str| {
+        let source = format!(
+            "sdfg p {{
+  symbol N: i64
+  array A: f64[N] storage(gpu_global)
+{containers}
+  state s {{
+    access A
+    map g [i = 0:N] schedule(gpu_grid) {{
+      access S
+{code}
+{edges}
+    }}
+    A -> g.A
+  }}
+  state after {{
+    access S
+    access A
+    {after}
+  }}
+}}"
+        );
+        let program =
+            sdfg::text::parse("p.sdft", &source).unwrap_or_else(|errors| panic!("{errors:?}\n{source}"));
+        let validated = validate(program).unwrap_or_else(|rejected| panic!("{rejected}\n{source}"));
+        match lower(&validated, &Target::cuda(), &LowerOptions::default()) {
+            Err(LowerError::Unsupported { what, .. }) => what,
+            Ok(_) => "nothing".to_owned(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let (on_device, on_host) = ("  transient stream S: f64 storage(gpu_global)", "  transient stream S: f64");
+    let bounded = "  transient stream S: f64 capacity(N) storage(gpu_global)";
+    let once = "      tasklet t (x) -> (y) { y = x }";
+    let often = "      tasklet t (x) -> (y) {
+        while x > 0:
+            y = x
+      }";
+    let thrice = "      tasklet t (x) -> (y) {
+        for k in range(3):
+            y = x
+      }";
+    let push = "      g.A -> t.x: A[i]\n      t.y -> S: S dynamic";
+    let all = "S -> A: S -> A[0:N] dynamic";
+    assert_eq!(refused(on_device, once, push, all), "nothing");
+    assert_eq!(refused(on_device, thrice, push, all), "nothing");
+    assert_eq!(refused(bounded, often, push, all), "nothing");
+    assert_eq!(
+        refused(on_device, often, push, all),
+        "a number of pushes to the stream `S` that is not known before the launch in the kernel `g` (give the stream a capacity)"
+    );
+    assert_eq!(
+        refused(on_host, once, push, ""),
+        "the stream `S` in host memory in the kernel `g` (`GPUTransform` gives it memory of the device)"
+    );
+    assert_eq!(
+        refused("  stream S: f64 storage(gpu_global)", once, push, all),
+        "the stream of the caller `S` in memory of a device"
+    );
+    assert_eq!(
+        refused("  transient stream S: f64 lifetime(persistent) storage(gpu_global)", once, push, all),
+        "the persistent stream `S` in memory of a device"
+    );
+    let pop = "      g.A -> t.x: A[i]\n      access T = S\n      tasklet u (z) -> () { w = z }\n      t.y -> S: S dynamic\n      T -> u.z: S";
+    assert_eq!(
+        refused(on_device, once, pop, all),
+        "a pop from the stream `S`, or its length, in the kernel `g`"
+    );
+    assert_eq!(
+        refused(on_device, once, push, "S -> A: S -> A[0] wcr(sum)"),
+        "a conflict resolution of elements of a stream with `A` in memory of a device"
+    );
+    let host_beside = "  transient stream S: f64 storage(gpu_global)\n  transient stream R: f64";
+    assert_eq!(
+        refused(host_beside, once, push, "access R; S -> R: S -> R dynamic; R -> A: R -> A[0:N] dynamic"),
+        "a copy between the stream `R` in host memory and `A` in memory of a device"
+    );
 }
 
 /// Each page of a code has a program that is refused with it, and one that is not refused.

@@ -63,6 +63,10 @@ pub const CUDA_SOURCES: [&str; 4] = [
     include_str!("cuda/device.c"),
 ];
 
+/// Device queues as C11 and C++17, for generated source whose kernels push to streams: `src/device/queue.h`. Its first lines name the
+/// definitions that it needs.
+pub const QUEUE_SOURCE: &str = include_str!("device/queue.h");
+
 /// The declarations of streams and tasks as C11 or C++17, for generated source that calls them: `src/c/runtime.h`.
 pub const C_HEADER: &str = include_str!("c/runtime.h");
 

@@ -231,10 +231,56 @@ fn maps_become_kernels() {
             ),
             (&[("i = 0:N] {", "i = 0:N] schedule(simd) {")], Refused("has the schedule `simd`")),
             (&[("i = 0:N] {", "i = 0:N] schedule(unrolled) {")], Refused("has the schedule `unrolled`")),
-            (&[("array B: f64[N]", "stream B: f64"), ("B[i]", "B")], Refused("`B` is a stream or constant")),
+            (
+                &[("array B: f64[N]", "stream B: f64"), ("B[i]", "B")],
+                Taken(&["stream B_device0: f64 storage(gpu_global)", "B_device0 -> B dynamic"], &[]),
+            ),
+            (
+                &[("array B: f64[N]", "transient stream B: f64"), ("B[i]", "B")],
+                Taken(&["transient stream B: f64 storage(gpu_global)"], &["B_device0"]),
+            ),
+            (
+                &[("array B: f64[N]", "transient stream B: f64[2]"), ("B[i]", "B[i % 2]")],
+                Taken(&["transient stream B: f64[2] storage(gpu_global)"], &["B_device0"]),
+            ),
+            (
+                &[("array B: f64[N]", "stream B: f64[2]"), ("B[i]", "B[i % 2]")],
+                Refused("`B` is an array of queues that code of the host uses, too"),
+            ),
+            (
+                &[
+                    ("array B: f64[N]", "stream B: f64"),
+                    ("B[i]", "B dynamic"),
+                    ("{ y = 2.0 * x }", "{\n        for k in range(2):\n          y = x\n      }"),
+                ],
+                Refused("`B` is a stream without a capacity to which a loop of a tasklet pushes"),
+            ),
+            (
+                &[
+                    ("array B: f64[N]", "stream B: f64 capacity(9 * N + 9)"),
+                    ("B[i]", "B dynamic"),
+                    ("{ y = 2.0 * x }", "{\n        for k in range(2):\n          y = x\n      }"),
+                ],
+                Taken(&["stream B_device0: f64 capacity(9*N + 9) storage(gpu_global)"], &[]),
+            ),
+            (
+                &[
+                    ("array B: f64[N]", "stream B: f64"),
+                    ("B[i]", "B"),
+                    (
+                        "    access B\n",
+                        "    access B\n    access C = B\n    access D = A\n    D -> C: A[0] -> B\n",
+                    ),
+                ],
+                Refused("`B` is a stream that other nodes use while the map runs"),
+            ),
+            (
+                &[("array A: f64[N]", "stream A: f64"), ("A[i]", "A")],
+                Refused("`A` is a stream from which the map takes elements"),
+            ),
             (
                 &[("array A: f64[N]", "constant array A: f64[3] = [1.0, 2.0, 3.0]"), ("A[i]", "A[i % 3]")],
-                Refused("`A` is a stream or constant"),
+                Refused("`A` is a constant"),
             ),
             (&[("B[i]", "B[i] wcr(sum)")], Taken(&["B_device0[i] wcr(sum)", "begin0\" -> m\n"], &[])),
             (

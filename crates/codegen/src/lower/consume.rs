@@ -64,6 +64,13 @@ impl<'g> Lowering<'g> {
         let mut statements = vec![Statement::Comment(format!("consume {label}"))];
         let mut hidden = self.bind_connectors(frame, graph, entry, &mut statements)?;
         let queue = self.consumed_queue(frame, graph, entry, label)?;
+        if self.is_device_queue(queue.buffer) {
+            let stream = &self.plan.buffer(queue.buffer).name;
+            let what = format!(
+                "the consume scope `{label}` over the stream `{stream}` in memory of a device (copy its elements to a stream of the host)"
+            );
+            return Err(LowerError::Unsupported { what, path: frame.at(label) });
+        }
         statements.extend(self.take_checks());
         let scope = self.shared_state(label, &mut statements);
 

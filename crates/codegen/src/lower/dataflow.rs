@@ -64,7 +64,7 @@ impl<'g> Lowering<'g> {
         self.bind_views(frame, graph, scope)?;
         let mut statements = self.take_checks();
         let children = graph.tree.children(scope);
-        if graph.has_blocking_nodes(frame.sdfg, scope) {
+        if !self.in_kernel && graph.has_blocking_nodes(frame.sdfg, scope) {
             let sharing = self.share_references(frame, &references_of_nodes(frame, graph, scope));
             let tasks = self.node_tasks(frame, graph, children)?;
             statements.extend(self.end_sharing(sharing, tasks));

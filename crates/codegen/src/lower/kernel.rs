@@ -47,7 +47,10 @@ impl<'g> Lowering<'g> {
         for dimension in &dimensions {
             self.open_loop(dimension, first_variable, true);
         }
-        let mut body = self.nested_loops(frame, nest, &inner)?;
+        self.in_kernel = true;
+        let body = self.nested_loops(frame, nest, &inner);
+        self.in_kernel = false;
+        let mut body = body?;
         let block = match &self.blocks {
             Some(_) => None,
             None => self.block_that_accumulates(frame, nest, dimensions.len()),
@@ -63,6 +66,8 @@ impl<'g> Lowering<'g> {
         let accumulators = self.block_accumulators(closed.privates, accumulates);
         let unsupported = |what| LowerError::Unsupported { what, path: frame.at(&nest.node.label) };
         self.fits_device(&mut body, &accumulators, nest).map_err(unsupported)?;
+        let queues =
+            self.pushed_queues(&mut body, &dimensions, (nest, first_variable)).map_err(unsupported)?;
         let blocks = std::mem::replace(&mut self.blocks, outside);
         let mut together = None;
         let chosen = block.filter(|_| !accumulators.is_empty()).unwrap_or_default();
@@ -93,6 +98,7 @@ impl<'g> Lowering<'g> {
             together,
             locals: closed.locals,
             accumulators,
+            queues,
             bytes,
             operations,
             captures: Captures::default(),
@@ -174,8 +180,8 @@ impl<'g> Lowering<'g> {
             let described = self.plan.buffer(buffer);
             let name = &described.name;
             match &described.allocation {
-                Allocation::Constant(_) => {}
-                Allocation::Queues { .. } => return Err(format!("a stream {kernel}")),
+                // Queues have requirements of their own.
+                Allocation::Constant(_) | Allocation::Queues { .. } => {}
                 Allocation::Stack if buffer.index() >= nest.n_buffers => {}
                 Allocation::Thread | Allocation::Dynamic if buffer.index() >= nest.n_buffers => {
                     let (most, whose) =

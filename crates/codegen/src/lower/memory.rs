@@ -269,6 +269,7 @@ impl<'g> Lowering<'g> {
             }
         }
         let allocation = if container.is_stream() {
+            self.lives_in_run(frame, container)?;
             let allocation = allocated_when_needed(frame, container);
             if let Allocation::Queues { capacity, owner: QueueOwner::Handle } = &allocation {
                 self.of_caller(frame, container, &size)?;

@@ -26,6 +26,7 @@ mod control;
 mod copy;
 mod dataflow;
 mod debug;
+mod device_queue;
 mod error;
 mod fan_out;
 mod kernel;
@@ -155,6 +156,8 @@ struct Lowering<'g> {
     n_consume_scopes: usize,
     /// The blocks of the kernel around the current place, if they run its iterations together.
     blocks: Option<Blocks>,
+    /// Whether a kernel is being lowered. Nothing takes elements out of a queue while it runs, so nothing in it waits.
+    in_kernel: bool,
     /// Loops around the current place, outermost first.
     loops: Vec<OpenLoop>,
     /// Variable and range of every loop so far, by number.
@@ -191,6 +194,7 @@ impl<'g> Lowering<'g> {
             shared: Vec::new(),
             n_consume_scopes: communication::n_consume_scopes(sdfg),
             blocks: None,
+            in_kernel: false,
             loops: Vec::new(),
             loop_ranges: Vec::new(),
             assumptions: Assumptions::new(),
@@ -217,6 +221,7 @@ impl<'g> Lowering<'g> {
             sdfg.symbols().map(|(symbol, _)| (symbol.clone(), Expr::symbol(symbol.clone()))).collect();
         let accesses = AccessSets::of_region(sdfg, sdfg.body()).through_aliases(sdfg);
         for (id, container) in sdfg.arguments() {
+            self.lives_in_run(&frame, container)?;
             let buffer = self.argument_buffer(&frame, container);
             let bound = self.bind_whole(container, buffer);
             let kind = match container.kind {

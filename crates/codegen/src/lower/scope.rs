@@ -56,7 +56,8 @@ impl<'g> Lowering<'g> {
         let by_one = map.params.is_empty()
             || sets_outer_references(frame, graph, entry)
             || graph.calls_back_inside(entry);
-        let mut carrier = if graph.has_blocking_iterations(frame, entry) {
+        let is_kernel = matches!(map.schedule, Schedule::GpuGrid(_));
+        let mut carrier = if !is_kernel && !self.in_kernel && graph.has_blocking_iterations(frame, entry) {
             Carrier::Tasks
         } else {
             self.carrier(frame, &map.schedule, by_one, &node.label)?

@@ -46,6 +46,9 @@ impl<'g> Lowering<'g> {
                 path: frame.at(label),
             });
         }
+        let ends = (source.origin.buffer, destination.origin.buffer);
+        self.moves_elements(ends, resolution.is_some())
+            .map_err(|what| LowerError::Unsupported { what, path: frame.at(label) })?;
         if !from_queues {
             self.record(&source, AccessKind::Read);
         }

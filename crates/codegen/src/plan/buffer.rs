@@ -144,6 +144,13 @@ impl Buffer {
     }
 }
 
+impl Buffer {
+    /// Whether it is a stream.
+    pub fn is_stream(&self) -> bool {
+        matches!(self.allocation, Allocation::Queues { .. })
+    }
+}
+
 impl Location {
     pub(super) fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
         visit(Part::Touches(self.buffer));

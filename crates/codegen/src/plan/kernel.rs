@@ -26,6 +26,8 @@ pub struct Kernel {
     pub locals: Vec<BufferId>,
     /// Accumulators of blocks whose threads run iterations alone. The number of threads of a block is then known.
     pub accumulators: Vec<BlockAccumulator>,
+    /// Device queues to which its threads push.
+    pub queues: Vec<PushedQueues>,
     /// Bytes that its iterations read and write, in a plan with a profile and if they are known before the launch.
     pub bytes: Option<Expr>,
     /// Operations of its iterations, as the bytes.
@@ -44,9 +46,20 @@ pub struct BlockAccumulator {
     pub exchange: Option<BufferId>,
 }
 
+/// A stream in memory of the device to which the threads of a kernel push. The host makes room before the launch, and
+/// reads the lengths behind it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PushedQueues {
+    /// The stream. Nothing else of the kernel uses it.
+    pub stream: BufferId,
+    /// The most elements that one launch pushes to each queue; without, the stream has a capacity.
+    pub most: Option<Expr>,
+}
+
 impl Kernel {
     pub(super) fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
         let expressions = self.block.iter().chain(&self.bytes).chain(&self.operations);
+        let expressions = expressions.chain(self.queues.iter().filter_map(|each| each.most.as_ref()));
         expressions.for_each(|expression| visit(Part::Evaluates(expression)));
         self.locals.iter().for_each(|local| visit(Part::Owns(*local)));
         for BlockAccumulator { private, exchange } in &self.accumulators {
@@ -90,6 +103,11 @@ impl Kernel {
             };
             let resolution = private.resolution.name();
             to.line(format_args!("accumulated {name} {resolution} into {target} {how}"))?;
+        }
+        for PushedQueues { stream, most } in &self.queues {
+            let most = most.as_ref().map(|most| format!(" at most {most}")).unwrap_or_default();
+            let name = to.name(*stream);
+            to.line(format_args!("pushes{most} to {name}"))?;
         }
         locals(&self.locals, if self.together.is_some() { "shared" } else { "local" }, to)
     }

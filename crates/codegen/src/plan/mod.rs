@@ -47,7 +47,7 @@ pub use copy::{Copy, CopyDimension};
 pub use debug::{DebugInfo, SourceLocation, SourceLocationId};
 pub use effects::{Assignment, Pushes};
 pub use kept::KeptReference;
-pub use kernel::{BlockAccumulator, Kernel, Threads};
+pub use kernel::{BlockAccumulator, Kernel, PushedQueues, Threads};
 pub use loops::{Level, LevelKind, Loop, LoopDimension, While};
 pub use parts::{Entry, Part, PartMut};
 pub use profile::{Profile, Timer, TimerId, TimerKind};

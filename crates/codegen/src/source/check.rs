@@ -343,6 +343,10 @@ impl<'w, 'p> Function<'w, 'p> {
         }
         let first = self.plain_index(&row.first.offset)?;
         let stride = self.index(&row.stride)?;
+        if !self.is_of_device && self.program.is_on_device(row.first.buffer) {
+            let rows = (&Code::int(1), &Code::atom(count.to_owned()), &stride);
+            return self.look_at_rows(row.first.buffer, &first, rows, access);
+        }
         let number = self.temporary();
         self.lines.open(format!("for (int64_t {number} = 0; {number} < {count}; ++{number}) {{"));
         self.loop_body(&|f| {

@@ -67,7 +67,7 @@ impl Function<'_, '_> {
             Statement::Free(buffer) => {
                 let name = self.program.names.buffer(*buffer);
                 if self.program.is_stream(*buffer) {
-                    self.close_stream(name);
+                    self.close_stream(*buffer, name);
                     return Ok(());
                 }
                 if self.program.is_on_device(*buffer) {

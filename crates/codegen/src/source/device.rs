@@ -57,12 +57,7 @@ impl Function<'_, '_> {
     /// Allocates memory of the device into a pointer.
     pub(super) fn allocate_on_device(&mut self, ty: &str, pointer: &str, size: &Expr) -> Print<()> {
         let bytes = self.byte_size(size, ty)?;
-        let allocate = match self.program.dialect {
-            Dialect::OpenCl | Dialect::CudaDriver => "sdfg_device_allocate(handle->device, ".to_owned(),
-            Dialect::C | Dialect::Cuda => {
-                format!("{}(", self.program.helper("sdfg_device_allocate", || ALLOCATE.to_owned()))
-            }
-        };
+        let allocate = self.program.allocate_call();
         self.on_success_of(&format!("{allocate}(void **)&{pointer}, {bytes})"))
     }
 
@@ -106,6 +101,16 @@ impl Function<'_, '_> {
 }
 
 impl Program<'_> {
+    /// The beginning of an allocation: the name of its function, and the device where it needs one.
+    pub(super) fn allocate_call(&self) -> String {
+        match self.dialect {
+            Dialect::OpenCl | Dialect::CudaDriver => "sdfg_device_allocate(handle->device, ".to_owned(),
+            Dialect::C | Dialect::Cuda => {
+                format!("{}(", self.helper("sdfg_device_allocate", || ALLOCATE.to_owned()))
+            }
+        }
+    }
+
     /// The beginning of a copy of rows: the name of its function, and the device where it needs one.
     pub(super) fn copy_call(&self) -> String {
         match self.dialect {

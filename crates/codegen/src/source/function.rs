@@ -316,7 +316,7 @@ impl<'w, 'p> Function<'w, 'p> {
         let (ty, name) = (self.element_type(id), self.program.names.buffer(id));
         if is_owned && self.program.is_stream(id) {
             self.declare(name, format!("{ty} *{name} = NULL;"));
-            self.at_end(format!("sdfg_stream_close({name});"));
+            self.at_end(self.program.closing(id, name));
         } else if is_owned && self.program.is_on_device(id) {
             self.declare(name, format!("{ty} *{name} = NULL;"));
             self.free_on_device_at_end(name);
@@ -348,6 +348,9 @@ impl<'w, 'p> Function<'w, 'p> {
 
     /// The type of a buffer's elements, as pointers to them have it; a stream is one thing that is pointed to.
     pub(super) fn element_type(&self, id: BufferId) -> String {
+        if self.program.is_device_queue(id) {
+            return self.program.queues_helper();
+        }
         if self.program.is_stream(id) {
             self.program.use_runtime();
             return "sdfg_stream".to_owned();
@@ -401,6 +404,14 @@ impl<'w, 'p> Function<'w, 'p> {
         for captured in &captures.buffers {
             let id = captured.buffer;
             let (ty, name) = (self.element_type(id), self.program.names.buffer(id));
+            if inner.is_of_device && self.program.is_device_queue(id) {
+                // A kernel has their memory, which begins with what it has to know.
+                parameters.push(format!("{}int64_t *{name}", self.program.dialect.global()));
+                arguments.push(format!("{name}->memory"));
+                inner.add_parameter(name);
+                inner.bind(id, Base::Pointer);
+                continue;
+            }
             let is_shared = captured.contested || self.program.is_stream(id);
             let restrict = if is_shared { "" } else { "SDFG_RESTRICT " };
             let space = if inner.is_of_device { self.program.dialect.global() } else { "" };
@@ -531,6 +542,14 @@ impl Program<'_> {
     /// Whether a buffer lies in memory of a device.
     pub(super) fn is_on_device(&self, id: BufferId) -> bool {
         self.plan.buffer(id).space == Space::DeviceGlobal
+    }
+
+    /// The statement that closes a stream; NULL is nothing.
+    pub(super) fn closing(&self, id: BufferId, pointer: &str) -> String {
+        if self.is_device_queue(id) {
+            return format!("sdfg_queues_close({}, {pointer});", self.queue_device());
+        }
+        format!("sdfg_stream_close({pointer});")
     }
 
     /// Whether a buffer is a stream.

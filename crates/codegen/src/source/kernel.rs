@@ -106,8 +106,12 @@ impl<'w, 'p> Function<'w, 'p> {
                 let (bytes, operations) = (amount(&kernel.bytes)?, amount(&kernel.operations)?);
                 f.line(format!("sdfg_device_work(handle->device, {bytes}, {operations});"));
             }
+            f.prepare_queues(&kernel.queues)?;
             f.start(name, (&blocks, &threads), arguments)?;
-            if faults.is_empty() { Ok(()) } else { f.take_fault(faults) }
+            if !faults.is_empty() {
+                f.take_fault(faults)?;
+            }
+            f.settle_queues(&kernel.label, &kernel.queues)
         })
     }
 

@@ -31,6 +31,7 @@ mod nvrtc;
 mod opencl;
 mod program;
 mod push;
+mod queue;
 mod stream;
 mod task;
 mod tasklet;

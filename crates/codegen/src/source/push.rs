@@ -43,7 +43,9 @@ impl Function<'_, '_> {
     /// Prepares the pushes of a tasklet.
     pub(super) fn begin_pushes(&mut self, compute: &Compute, taken: &mut BTreeSet<String>) -> Print<Pushes> {
         let found = compute.pushes();
-        let writes = compute.bindings.iter().any(|binding| matches!(binding, Binding::Store { .. }));
+        // Nothing takes elements while a kernel runs.
+        let writes = !self.is_of_device
+            && compute.bindings.iter().any(|binding| matches!(binding, Binding::Store { .. }));
         let held = match (found.connectors.is_empty() || !writes, found.in_loop) {
             (true, _) => Held::Nowhere,
             (false, false) => {
@@ -127,7 +129,7 @@ impl Function<'_, '_> {
                             },
                         )
                     })?;
-                    self.close_stream(name);
+                    self.close_own_queue(name);
                 }
             }
         }

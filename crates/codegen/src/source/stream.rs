@@ -50,6 +50,9 @@ impl Function<'_, '_> {
             }
         };
         let queues = self.index(&buffer.size)?.text;
+        if self.program.is_device_queue(id) {
+            return self.open_device_queues(id, pointer, (&queues, &capacity));
+        }
         self.open_queues(id, pointer, &queues, &capacity)
     }
 
@@ -66,7 +69,13 @@ impl Function<'_, '_> {
     }
 
     /// Closes a stream and forgets it.
-    pub(super) fn close_stream(&mut self, pointer: &str) {
+    pub(super) fn close_stream(&mut self, id: BufferId, pointer: &str) {
+        self.line(self.program.closing(id, pointer));
+        self.line(format!("{pointer} = NULL;"));
+    }
+
+    /// Closes a queue of a thread's own.
+    pub(super) fn close_own_queue(&mut self, pointer: &str) {
         self.line(format!("sdfg_stream_close({pointer});"));
         self.line(format!("{pointer} = NULL;"));
     }
@@ -100,7 +109,7 @@ impl Function<'_, '_> {
     }
 
     /// Address, number and distance in bytes of the elements of a row, as arguments.
-    fn row(&mut self, row: &Row) -> Print<[String; 3]> {
+    pub(super) fn row(&mut self, row: &Row) -> Print<[String; 3]> {
         let place = self.place(&row.first)?;
         let size = self.program.memory_type(place.element);
         let stride = self.index(&row.stride)?;
@@ -114,6 +123,11 @@ impl Function<'_, '_> {
 
     /// Writes a push of a row.
     pub(super) fn push(&mut self, push: &Push) -> Print<()> {
+        match (self.is_of_device, self.program.is_device_queue(push.queue.buffer)) {
+            (true, _) => return self.push_row_in_kernel(push),
+            (false, true) => return self.push_to_device(push),
+            (false, false) => {}
+        }
         let [from, count, stride] = self.row(&push.from)?;
         let queue = self.queue(&push.queue)?;
         self.look_at_row(&push.from, &count, Access::Read)?;
@@ -142,6 +156,11 @@ impl Function<'_, '_> {
         value: &Lanes,
         condition: Option<&str>,
     ) -> Print<()> {
+        match (self.is_of_device, self.program.is_device_queue(queue.buffer)) {
+            (true, _) => return self.push_in_kernel(queue, value, condition),
+            (false, true) => return self.push_value_to_device(label, queue, value, condition),
+            (false, false) => {}
+        }
         if let Some(collector) = self.collectors.get(&queue.buffer).cloned() {
             return self.push_collected(&collector, value, condition);
         }
@@ -204,7 +223,7 @@ impl Function<'_, '_> {
     /// Has the stream stand for itself again; its own queue is empty.
     fn close_collector(&mut self, collector: &Collector) {
         self.collectors.remove(&collector.stream);
-        self.close_stream(&collector.own);
+        self.close_own_queue(&collector.own);
     }
 
     /// Moves what a thread has pushed to the stream.
@@ -269,6 +288,9 @@ impl Function<'_, '_> {
 
     /// Writes a pop.
     pub(super) fn pop(&mut self, pop: &Pop) -> Print<()> {
+        if self.program.is_device_queue(pop.queue.buffer) {
+            return self.pop_from_device(pop);
+        }
         self.program.use_runtime();
         let queue = self.queue(&pop.queue)?;
         let [to, count, stride] = self.row(&pop.to)?;
@@ -297,7 +319,7 @@ impl Function<'_, '_> {
         }
     }
 
-    fn set_variable(&mut self, variable: &sdfg::symbolic::Symbol, value: &Code) -> Print<()> {
+    pub(super) fn set_variable(&mut self, variable: &sdfg::symbolic::Symbol, value: &Code) -> Print<()> {
         let (name, value) = (self.variable(variable)?, self.converted(variable, value)?);
         self.set(name, &value.text);
         Ok(())
@@ -305,11 +327,14 @@ impl Function<'_, '_> {
 
     /// The number of elements of a queue.
     pub(super) fn length(&mut self, queues: &Strided, indices: &[Code]) -> Print<Code> {
-        self.program.use_runtime();
         let name = self.stream_name(queues.origin.buffer);
         let buffer = self.program.plan.buffer(queues.origin.buffer);
         self.check_extents(&buffer.name, indices, &queues.extents)?;
         let queue = self.strided_offset(queues, indices)?;
+        if self.program.is_device_queue(queues.origin.buffer) {
+            return Ok(Code::atom(format!("{name}->queue[{}].length", queue.text)));
+        }
+        self.program.use_runtime();
         Ok(Code::atom(format!("sdfg_stream_length({name}, {})", queue.text)))
     }
 

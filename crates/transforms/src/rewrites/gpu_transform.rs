@@ -10,6 +10,7 @@ use sdfg::ir::{
 use serde::{Deserialize, Serialize};
 
 use super::defined_before;
+use super::device_queues;
 use super::moved_data::{Moved, accesses_before, check_copies, contents, outer_edges, outermost_on_host};
 use super::{anchored, described, nested_maps};
 use crate::engine::{Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
@@ -20,7 +21,9 @@ use crate::retarget;
 ///
 /// The map gets the schedule `gpu_grid`, and maps in it run in sequence in each thread. The data that the map
 /// reads is copied to transients with the storage `gpu_global` before it, and the data that it writes is
-/// copied back after it. Elements that the map combines with are copied in both directions. Transients of an iteration lie where it runs. `--retarget cpu` is the reverse.
+/// copied back after it. Elements that the map combines with are copied in both directions. A transient stream to which the map pushes
+/// moves to the memory of the GPU, if the host only copies from or to it. Another stream gets the elements from a stream
+/// there, by a copy after the map. Transients of an iteration lie where it runs. `--retarget cpu` is the reverse.
 ///
 /// # When it applies
 ///
@@ -32,7 +35,10 @@ use crate::retarget;
 /// # Refusals
 ///
 /// - The map is in a scope or a nested SDFG, has a schedule of a device or `simd`, or gets symbols from data.
-/// - The map uses a stream or constant, or calls a foreign function.
+/// - The map uses a constant, takes elements from a stream, or calls a foreign function.
+/// - Another node may use a stream to which the map pushes while the map runs.
+/// - A loop of a tasklet pushes to a stream without a capacity.
+/// - The map pushes to an array of queues that is an argument, or that code of the host uses by more than copies.
 /// - A write has a conflict resolution that no atomic step combines: of parts of an element together.
 /// - A write has a conflict resolution, and a node that neither follows the map nor precedes it uses the container in the state.
 /// - Two edges of the map write the same elements, or an iteration reads an element after it wrote it.
@@ -131,8 +137,17 @@ impl Transformation for GpuTransform {
             let memlet = &state.edge(edge).memlet;
             for access in memlet.accesses() {
                 let container = site.sdfg.container(access.container);
-                if access.is_queue() || container.constant.is_some() {
-                    return Err(Refusal::container(&container.name, "is a stream or constant"));
+                if container.constant.is_some() {
+                    return Err(Refusal::container(&container.name, "is a constant"));
+                }
+                if access.is_queue() {
+                    if memlet.write_access().is_none() {
+                        return Err(Refusal::container(
+                            &container.name,
+                            "is a stream from which the map takes elements",
+                        ));
+                    }
+                    continue;
                 }
                 let is_by_steps = |resolution: &ConflictResolution| resolution.is_by_parts(container.element);
                 if !memlet.resolution().is_none_or(is_by_steps) {
@@ -146,6 +161,7 @@ impl Transformation for GpuTransform {
         }
         moved.check(&|_, _| false)?;
         check_copies(site, entry)?;
+        device_queues::check(site, entry)?;
         Ok(Evidence::of_structure())
     }
 
@@ -154,9 +170,10 @@ impl Transformation for GpuTransform {
         let map = nested_maps::entry_map(editor, state, entry)?;
         let tree = sdfg::analysis::ScopeTree::of(editor.state(state)?);
         let inner = contents(&tree, entry);
+        device_queues::apply(editor, state, entry)?;
         for edge in outer_edges(editor.state(state)?, entry) {
             let access = editor.state(state)?.edge(edge).memlet.accesses().next().cloned();
-            let Some(access) = access else { continue };
+            let Some(access) = access.filter(|access| !access.is_queue()) else { continue };
             let container = editor.sdfg().container(access.container);
             if container.storage == Storage::GpuGlobal {
                 continue;

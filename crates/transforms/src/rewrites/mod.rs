@@ -9,6 +9,7 @@ mod copy_hoisting;
 mod dead_dataflow;
 mod dead_state;
 mod defined_before;
+mod device_queues;
 mod diamond_tiling;
 mod distribute_container;
 mod double_buffering;

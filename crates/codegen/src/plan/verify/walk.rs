@@ -68,7 +68,9 @@ impl<'p> Found<'p> {
             let mut inner = around.clone();
             inner.place.position = *position;
             inner.by_device = matches!(statement, Statement::Undefine(_))
-                || matches!(statement, Statement::Copy(copy) if copy.write == Resolved::Store);
+                || matches!(statement, Statement::Copy(copy) if copy.write == Resolved::Store)
+                || moved_queue(statement)
+                    .is_some_and(|queue| plan.buffer(queue).space == Space::DeviceGlobal);
             let (mut bodies, mut parts) = (Vec::new(), Vec::new());
             statement.parts(&mut |part| match part {
                 Part::Body(body) => bodies.push(body),
@@ -219,7 +221,8 @@ impl<'p> Found<'p> {
         let Buffer { name, space, .. } = buffer;
         let is_reached = match space {
             Space::HostHeap | Space::Stack | Space::RankLocal => level.is_none(),
-            Space::DeviceGlobal => level.is_some() || around.by_device,
+            // Functions of the host move the elements of device queues.
+            Space::DeviceGlobal => level.is_some() || around.by_device || buffer.is_stream(),
             Space::BlockShared | Space::Register => level.is_some(),
             Space::Pinned | Space::Constant => true,
         };
@@ -272,6 +275,14 @@ impl<'p> Found<'p> {
             self.errors.push(PlanError::Nesting { inner: level, outer: None });
         }
     }
+}
+
+/// The queue to or from which a statement moves elements of memory.
+fn moved_queue(statement: &Statement) -> Option<BufferId> {
+    if let Statement::Push(push) = statement {
+        return Some(push.queue.buffer);
+    }
+    if let Statement::Pop(pop) = statement { Some(pop.queue.buffer) } else { None }
 }
 
 /// Whether a level cannot be inside of another one.
