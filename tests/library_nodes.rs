@@ -409,7 +409,7 @@ const fn product(
 
 const GEMM: [&str; 2] = ["_a", "_b"];
 
-const PRODUCTS: [Product; 9] = [
+const PRODUCTS: [Product; 12] = [
     product("MatMul (_a, _b) -> (_c) {}", [(GEMM[0], "MK"), (GEMM[1], "KN")], ("_c", "MN")),
     Product {
         factors: (2.0, -3.0),
@@ -448,6 +448,16 @@ const PRODUCTS: [Product; 9] = [
         "TensorDot (_left_tensor, _right_tensor) -> (_out_tensor) { left_axes_0 = 0; left_axes_1 = 2; right_axes_0 = 1; right_axes_1 = 0; permutation_0 = 2; permutation_1 = 1; permutation_2 = 0 }",
         [("_left_tensor", "KMXB"), ("_right_tensor", "XKN")],
         ("_out_tensor", "NBM"),
+    ),
+    Product {
+        factors: (1.0, 2.0),
+        ..product("Gemv (_A, _x) -> (_y) { beta = 2 }", [("_A", "NK"), ("_x", "K")], ("_y", "N"))
+    },
+    product("Gemv (_A, _x) -> (_y) { transA = True }", [("_A", "KN"), ("_x", "K")], ("_y", "N")),
+    product(
+        "Einsum (_a, _b) -> (_c) { einsum_str = bkj_bk_to_bj }",
+        [("_a", "BKN"), ("_b", "BK")],
+        ("_c", "BN"),
     ),
 ];
 
@@ -561,7 +571,9 @@ fn blocked_products_of_any_size() {
         let sdfg =
             sdfg::text::parse("p.sdft", &text).unwrap_or_else(|errors| panic!("{errors:?} in\n{text}"));
         let expanded = expand(&sdfg, &BuiltIn).unwrap_or_else(|error| panic!("{error}"));
-        assert!(sdfg::text::print(&expanded).contains("map __blocks"), "no blocks in\n{text}");
+        let printed = sdfg::text::print(&expanded);
+        let forms = ["map __blocks", "state __low_dots_multiply", "map __chunks"];
+        assert!(forms.iter().any(|form| printed.contains(form)), "no blocks in\n{text}");
         let expanded = validate(expanded).unwrap_or_else(|rejected| panic!("{rejected}"));
         let options = CompileOptions::default();
         let plan = lower(&expanded, &options.target(), &options.lowering())
@@ -588,6 +600,94 @@ fn blocked_products_of_any_size() {
                 found.to_vec().expect("numbers")
             };
             assert!(found == case.reference(&extent), "{sizes:?} of\n{text}");
+        }
+    }
+}
+
+/// Complex products of small matrices in batches, of both precisions, with a real factor, and added to what was there.
+#[test]
+fn complex_products_of_any_size() {
+    const CASES: [(&str, [&str; 3], &str); 4] = [
+        (
+            "BatchedMatMul (_a, _b) -> (_c) {}",
+            ["complex128[P, M, K]", "complex128[P, K, N]", "complex128[P, M, N]"],
+            "",
+        ),
+        (
+            "Gemm (_a, _b) -> (_c) { transA = True; alpha = 2; beta = -1 }",
+            ["complex64[K, M]", "complex64[K, N]", "complex64[M, N]"],
+            "",
+        ),
+        ("MatMul (_a, _b) -> (_c) {}", ["f64[M, K]", "complex128[K, N]", "complex128[M, N]"], " wcr(sum)"),
+        // Columns that are no neighbours.
+        (
+            "Gemm (_a, _b) -> (_c) { transB = True }",
+            ["complex128[M, K]", "complex128[N, K]", "complex128[M, N]"],
+            "",
+        ),
+    ];
+    for (node, arrays, resolution) in CASES {
+        let [a, b, c] = arrays;
+        let subset = vec![":"; c.matches(',').count() + 1].join(", ");
+        let text = format!(
+            "sdfg p {{
+symbol P: i64
+symbol M: i64
+symbol N: i64
+symbol K: i64
+array _a: {a}
+array _b: {b}
+array _c: {c}
+state main {{
+access _a
+access _b
+access _c
+library node: {node}
+_a -> node._a
+_b -> node._b
+node._c -> _c: _c[{subset}]{resolution}
+}}
+}}
+"
+        );
+        let sdfg = sdfg::text::parse("p.sdft", &text).unwrap_or_else(|errors| panic!("{errors:?}"));
+        let library = compiled(&sdfg);
+        let program = validate(sdfg).unwrap_or_else(|rejected| panic!("{rejected}"));
+        for [m, n, k, p, _] in small_sizes(25).chain([[10, 10, 10, 7, 1], [4, 8, 4, 1, 1], [1, 1, 1, 1, 1]]) {
+            let mut arguments = Arguments::new();
+            for (name, extent) in [("P", p), ("M", m), ("N", n), ("K", k)] {
+                arguments.set_symbol(name, extent);
+            }
+            for (name, array) in ["_a", "_b", "_c"].into_iter().zip(arrays) {
+                let (ty, shape) = array.split_once('[').expect("a type and extents");
+                let extent = |letter| match letter {
+                    'P' => Some(p),
+                    'M' => Some(m),
+                    'N' => Some(n),
+                    'K' => Some(k),
+                    _ => None,
+                };
+                let shape: Vec<i64> = shape.chars().filter_map(extent).collect();
+                let count = shape.iter().product::<i64>() as usize;
+                let numbers = Product::numbers(name, 2 * count);
+                let number = |at: usize| Complex::new(numbers[2 * at], numbers[2 * at + 1]);
+                let tensor = match ty {
+                    "f64" => Tensor::new(&shape, &numbers[..count]),
+                    "complex64" => {
+                        let single = |at| Complex::new(number(at).re as f32, number(at).im as f32);
+                        Tensor::new(&shape, &(0..count).map(single).collect::<Vec<Complex<f32>>>())
+                    }
+                    _ => Tensor::new(&shape, &(0..count).map(number).collect::<Vec<Complex<f64>>>()),
+                };
+                arguments.set(name, tensor.expect("as many numbers as elements"));
+            }
+            let mut expected = arguments.clone();
+            trusted::run(&library, &mut arguments, NonZeroU32::new(2))
+                .unwrap_or_else(|error| panic!("{error}"));
+            let options = Options { libraries: Some(&BuiltIn), ..Options::default() };
+            let mut interpreter = Interpreter::new(&program).expect("the interpreter runs it");
+            interpreter.run(&mut expected, &options).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(arguments.get("_c"), expected.get("_c"), "{m} by {n} by {k}, {p} of {node}");
         }
     }
 }

@@ -3,6 +3,7 @@
 - chain: the paper's program (Fig. 9b, `programs/matmul.sdft`) with 2048 rows and columns, after the chains of
   `examples/chains/matmul-2048*.chain.json`.
 - node: the library node `MatMul` with symbols as extents, for the same size and for random ones.
+- `--library`: other library nodes instead, in `f64` or `complex128`, beside `gemv`, `dot`, `omatcopy`, and a loop over `gemm` in C.
 
 Each call of ours is followed by one of each peer, and the process is bound to as many processors as threads run. A ratio is
 the peer's time divided by ours in the same turn, so that more is faster. The table shows medians, and the smallest and
@@ -30,7 +31,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[2]
 SIZE = 2048
 CHAINS = {"f64": "matmul-2048", "f32": "matmul-2048-f32"}
-ROW_MAJOR, NOT_TRANSPOSED = 101, 111
+ROW_MAJOR, NOT_TRANSPOSED, TRANSPOSED = 101, 111, 112
 NODE = """sdfg matmul {{
   symbol M: i64
   symbol N: i64
@@ -51,17 +52,44 @@ NODE = """sdfg matmul {{
 """
 
 
+# Other library nodes with symbols as extents: arrays with their shapes, the last one the output, the node, and its edges.
+LIBRARY = {
+    "gemv": (["A: f64[M, N]", "x: f64[N]", "y: f64[M]"], "Gemv (_A, _x) -> (_y) {}", ["_A", "_x", "_y"]),
+    "gemv_t": (["A: f64[M, N]", "x: f64[M]", "y: f64[N]"], "Gemv (_A, _x) -> (_y) { transA = True }", ["_A", "_x", "_y"]),
+    "dot": (["x: f64[N]", "y: f64[N]", "r: f64[1]"], "Dot (_x, _y) -> (_result) {}", ["_x", "_y", "_result"]),
+    "transpose": (["A: f64[M, N]", "B: f64[N, M]"], "Transpose (_inp) -> (_out) {}", ["_inp", "_out"]),
+    "batched": (
+        ["A: f64[P, M, N]", "B: f64[P, N, N]", "C: f64[P, M, N]"],
+        "BatchedMatMul (_a, _b) -> (_c) {}",
+        ["_a", "_b", "_c"],
+    ),
+    "batched_z": (
+        ["A: complex128[P, M, N]", "B: complex128[P, N, N]", "C: complex128[P, M, N]"],
+        "BatchedMatMul (_a, _b) -> (_c) {}",
+        ["_a", "_b", "_c"],
+    ),
+}
+SIZES = {
+    "gemv": [{"M": 7, "N": 5}, {"M": 100, "N": 100}, {"M": 999, "N": 37}, {"M": 1000, "N": 1000}, {"M": 5000, "N": 5003}],
+    "dot": [{"N": 5}, {"N": 100}, {"N": 1001}, {"N": 100_000}, {"N": 10_000_000}],
+    "transpose": [{"M": 5, "N": 3}, {"M": 63, "N": 65}, {"M": 1000, "N": 1001}, {"M": 4096, "N": 4096}],
+    "batched": [{"P": 100_000, "M": n, "N": n} for n in (3, 10, 16)],
+    "batched_z": [{"P": 100_000, "M": n, "N": n} for n in (4, 10, 16)],
+}
+SIZES["gemv_t"] = SIZES["gemv"]
+
+
 class Program:
     """A compiled product: of one size without symbols, or of any."""
 
-    def __init__(self, library, threads, has_symbols):
-        class Config(ctypes.Structure):
-            _fields_ = [("size", ctypes.c_size_t), ("num_threads", ctypes.c_int32)]
+    class Config(ctypes.Structure):
+        _fields_ = [("size", ctypes.c_size_t), ("num_threads", ctypes.c_int32)]
 
+    def __init__(self, library, threads, has_symbols):
         self.library = ctypes.CDLL(str(library))
         self.has_symbols = has_symbols
         self.handle = ctypes.c_void_p()
-        config = Config(ctypes.sizeof(Config), threads)
+        config = Program.Config(ctypes.sizeof(Program.Config), threads)
         if self.library.matmul_create(ctypes.byref(config), ctypes.byref(self.handle)) != 0:
             sys.exit("error: the program cannot be started")
 
@@ -71,6 +99,57 @@ class Program:
             sizes = (a.shape[0], b.shape[1], a.shape[1])
             arguments += [ctypes.c_int64(size) for size in sizes]
         return lambda: self.library.matmul_run(*arguments)
+
+
+class LibraryNode:
+    """A compiled program of one library node."""
+
+    def __init__(self, options, folder, name, threads):
+        arrays, node, connectors = LIBRARY[name]
+        self.name, self.arrays = name, arrays
+        self.symbols = sorted({symbol for array in arrays for symbol in re.findall(r"\b[MNP]\b", array)})
+        lines = [f"sdfg node_{name} {{"] + [f"symbol {symbol}: i64" for symbol in self.symbols]
+        lines += [f"array {array}" for array in arrays] + ["state s {"]
+        names = [array.split(":")[0] for array in arrays]
+        lines += [f"access {array}" for array in names] + [f"library node: {node}"]
+        lines += [f"{array} -> node.{connector}" for array, connector in zip(names[:-1], connectors)]
+        dimensions = ", ".join([":"] * (arrays[-1].count(",") + 1))
+        lines += [f"node.{connectors[-1]} -> {names[-1]}: {names[-1]}[{dimensions}]", "}", "}"]
+        path = compiled(options, folder, "f64", "\n".join(lines), f"library-{name}")
+        self.library = ctypes.CDLL(str(path))
+        self.handle = ctypes.c_void_p()
+        config = Program.Config(ctypes.sizeof(Program.Config), threads)
+        if getattr(self.library, f"node_{name}_create")(ctypes.byref(config), ctypes.byref(self.handle)) != 0:
+            sys.exit("error: the program cannot be started")
+
+    def made(self, sizes):
+        """Random arrays of these sizes; the last one is the output."""
+        numbers = np.random.default_rng(0)
+        result = []
+        for array in self.arrays:
+            shape = [sizes.get(extent, 1) for extent in re.findall(r"\[(.*)\]", array)[0].split(", ")]
+            values = numbers.random(shape)
+            result.append(values + 1j * numbers.random(shape) if "complex" in array else values)
+        return result
+
+    def call(self, arrays, sizes):
+        arguments = [self.handle, *(ctypes.c_void_p(array.ctypes.data) for array in arrays)]
+        arguments += [ctypes.c_int64(sizes[symbol]) for symbol in self.symbols]
+        run = getattr(self.library, f"node_{self.name}_run")
+        return lambda: run(*arguments)
+
+    def expected(self, arrays):
+        match self.name:
+            case "gemv":
+                return arrays[0] @ arrays[1]
+            case "gemv_t":
+                return arrays[0].T @ arrays[1]
+            case "dot":
+                return np.array([arrays[0] @ arrays[1]])
+            case "transpose":
+                return arrays[0].T
+            case _:
+                return arrays[0] @ arrays[1]
 
 
 class Blas:
@@ -91,6 +170,62 @@ class Blas:
         arguments += [pointers[1], n, scalar(0), pointers[2], n]
         return lambda: function(*arguments)
 
+    def library_call(self, name, arrays, sizes):
+        """The call for a library node: a loop over batches for those, and none where the library has no such function."""
+        pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
+        m, n = sizes.get("M", 1), sizes["N"]
+        one, zero = ctypes.c_double(1), ctypes.c_double(0)
+        match name:
+            case "gemv" | "gemv_t":
+                function = getattr(self.library, f"{self.prefix}cblas_dgemv")
+                way = NOT_TRANSPOSED if name == "gemv" else TRANSPOSED
+                return lambda: function(ROW_MAJOR, way, m, n, one, pointers[0], n, pointers[1], 1, zero, pointers[2], 1)
+            case "dot":
+                function = getattr(self.library, f"{self.prefix}cblas_ddot")
+                function.restype = ctypes.c_double
+
+                def dot():
+                    arrays[2][0] = function(n, pointers[0], 1, pointers[1], 1)
+
+                return dot
+            case "transpose":
+                function = getattr(self.library, f"{self.prefix}cblas_domatcopy", None)
+                if function is None:
+                    return None
+                return lambda: function(ROW_MAJOR, TRANSPOSED, m, n, one, pointers[0], n, pointers[1], m)
+            case _:
+                return batches(self, name, pointers, sizes)
+
+
+# A loop over calls of BLAS in C, because a call from Python takes a microsecond.
+BATCHES = """
+#include <complex.h>
+typedef void (*product)(int, int, int, int, int, int, double, const double *, int, const double *, int, double, double *, int);
+typedef void (*complex_product)(int, int, int, int, int, int, const void *, const void *, int, const void *, int, const void *, void *, int);
+void batched(product f, const double *a, const double *b, double *c, long p, int m, int n) {
+  for (long i = 0; i < p; i++)
+    f(101, 111, 111, m, n, n, 1, a + i * m * n, n, b + i * n * n, n, 0, c + i * m * n, n);
+}
+void batched_z(complex_product f, const double _Complex *a, const double _Complex *b, double _Complex *c, long p, int m, int n) {
+  double _Complex one = 1, zero = 0;
+  for (long i = 0; i < p; i++)
+    f(101, 111, 111, m, n, n, &one, a + i * m * n, n, b + i * n * n, n, &zero, c + i * m * n, n);
+}
+"""
+
+
+def batches(blas, name, pointers, sizes):
+    """A loop in C over the products of a batch."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "batches.so")
+        command = ["cc", "-O2", "-shared", "-fPIC", "-x", "c", "-", "-o", path]
+        subprocess.run(command, input=BATCHES, text=True, check=True)
+        library = ctypes.CDLL(str(path))
+    letter = "d" if name == "batched" else "z"
+    function = ctypes.cast(getattr(blas.library, f"{blas.prefix}cblas_{letter}gemm"), ctypes.c_void_p)
+    loop = getattr(library, name)
+    return lambda: loop(function, *pointers, ctypes.c_long(sizes["P"]), sizes["M"], sizes["N"])
+
 
 def main():
     options = arguments()
@@ -104,6 +239,9 @@ def main():
             os.sched_setaffinity(0, allowed[-threads:])
             for peer in peers:
                 peer.set_threads(threads)
+            if options.library:
+                measure_library(options, Path(folder), peers, threads)
+                continue
             for ty in ("f64", "f32"):
                 measure(options, Path(folder), peers, threads, ty)
 
@@ -115,8 +253,11 @@ def arguments():
     parser.add_argument("--shapes", type=int, default=100, help="random shapes, each extent log-uniform from 1 to 4096")
     parser.add_argument("--seed", type=int, default=1, help="the seed of the shapes")
     parser.add_argument("--threads", type=int, nargs="*", default=[1, 2])
+    parser.add_argument("--library", nargs="*", choices=list(LIBRARY), help="other library nodes instead of products; all without names")
     parser.add_argument("--cpu-time", action="store_true", help="CPU time instead of the clock, for one thread")
     options = parser.parse_args()
+    if options.library == []:
+        options.library = list(LIBRARY)
     if options.cpu_time and options.threads != [1]:
         parser.error("--cpu-time needs --threads 1")
     return options
@@ -169,6 +310,27 @@ def measure(options, folder, peers, threads, ty):
             )
 
 
+def measure_library(options, folder, peers, threads):
+    for name in options.library:
+        node = LibraryNode(options, folder, name, threads)
+        for sizes in SIZES[name]:
+            arrays = node.made(sizes)
+            expected = node.expected(arrays)
+            others = [*arrays[:-1], np.zeros_like(arrays[-1])]
+            calls = {peer.name: peer.library_call(name, others, sizes) for peer in peers}
+            calls = {peer: call for peer, call in calls.items() if call is not None}
+            pairs = in_turns(options, node.call(arrays, sizes), calls, math.prod(sizes.values()), options.rounds)
+            if not all(np.allclose(result, expected, rtol=1e-10) for result in (arrays[-1], others[-1])):
+                sys.exit(f"error: the result of {name} of {sizes} is wrong")
+            extents = " x ".join(str(size) for size in sizes.values())
+            for peer, (ours, theirs, ratios) in pairs.items():
+                print(
+                    f"{name:9} {threads} thread(s) {extents:18} {1e6 * ours:10.2f} us, {peer} {1e6 * theirs:10.2f} us: "
+                    f"{statistics.median(ratios):.3f} ({min(ratios):.2f} to {max(ratios):.2f})",
+                    flush=True,
+                )
+
+
 def chained(options, ty):
     """The paper's program for one size, after its chain."""
     text = (ROOT / "programs/matmul.sdft").read_text().replace("f64", ty)
@@ -200,7 +362,12 @@ def beside(options, program, peers, shape, dtype, rounds):
     for result in (c, d):
         if np.abs(result - expected).max() > bound:
             sys.exit(f"error: the product of {m}x{k} and {k}x{n} is wrong")
-    repeats = max(1, int(2e7 / (m * n * k)))
+    return in_turns(options, ours, calls, m * n * k, rounds)
+
+
+def in_turns(options, ours, calls, work, rounds):
+    """Medians of our seconds and of each peer's, with the ratios of each turn. Small ones are repeated within a turn."""
+    repeats = max(1, int(2e7 / (work + 10_000)))
     clock = time.process_time if options.cpu_time else time.perf_counter
 
     def seconds(call):
@@ -209,6 +376,8 @@ def beside(options, program, peers, shape, dtype, rounds):
             call()
         return (clock() - start) / repeats
 
+    for call in (ours, *calls.values()):
+        call()
     turns = [(seconds(ours), {peer: seconds(call) for peer, call in calls.items()}) for _ in range(rounds)]
     median = statistics.median(own for own, _ in turns)
     result = {}

@@ -37,7 +37,7 @@ Commands:
                     --target c compares the C source of the programs with LLVM's code
   bench calls       Measure the cost of a prepared call of a small program
   bench chain       Measure the paper's matrix product after each transformation of its chain
-  bench cpu [--rounds N] [--shapes N] [--seed S] [--threads N..] [--cpu-time]
+  bench cpu [--rounds N] [--shapes N] [--seed S] [--threads N..] [--cpu-time] [--library [NODE..]]
                     Compare matrix products, by a chain of transformations and as library node, with OpenBLAS and MKL, which it
                     installs below target/ from PyPI
   bench dace        Compare builds and runs of DaCe's graphs of NPBench's kernels with DaCe 1.0.2 and NumPy; KERNEL... selects

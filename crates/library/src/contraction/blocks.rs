@@ -117,7 +117,8 @@ impl Truth {
 impl Contraction {
     /// The product of matrices in this contraction, if there is one whose blocks pay.
     pub(super) fn blocks(&self) -> Option<Blocks<'_>> {
-        if !matches!(self.signature.output.element, ScalarType::F32 | ScalarType::F64) {
+        let ty = self.signature.output.element;
+        if !matches!(ty.component(), ScalarType::F32 | ScalarType::F64) {
             return None;
         }
         let [one, other] = self.terms.as_slice() else { return None };
@@ -134,7 +135,8 @@ impl Contraction {
         let long = |label: &Label, least: i64| self.extents[*label].as_int().is_none_or(|n| n >= least);
         let [rows, columns, products] = LEAST;
         let kept = self.kept();
-        let row = kept.iter().copied().rfind(|l| once(left, *l) && !has(right, *l) && long(l, rows))?;
+        let row = kept.iter().copied().rfind(|l| once(left, *l) && !has(right, *l) && long(l, rows));
+        let row = row.or_else(|| self.vector(left, right))?;
         let sums: Vec<Label> = self.reduced();
         let sums = sums.into_iter().filter(|l| once(left, *l) && once(right, *l) && long(l, products));
         let last = |term: &Term| term.labels.last().copied().flatten();
@@ -142,12 +144,30 @@ impl Contraction {
         let constants: Option<Vec<i64>> =
             [row, depth, column].iter().map(|label| self.extents[*label].as_int()).collect();
         let is_small = constants.is_some_and(|n| n.iter().copied().fold(1, i64::saturating_mul) < SMALL);
-        let fits = once(right, column) && long(&column, columns) && !is_small;
+        // Complex sums have one form, which needs neighbours along the rows of `B`.
+        let has_form = !ty.is_complex() || last(right) == Some(column);
+        let fits = once(right, column) && long(&column, columns) && !is_small && has_form;
         fits.then_some(Blocks { contraction: self, left, right, row, depth, column })
     }
 }
 
+impl Contraction {
+    /// The row of a vector, or of one for each batch: a label of no dimension.
+    fn vector(&self, left: &Term, right: &Term) -> Option<Label> {
+        let is_vector = left.labels.iter().flatten().all(|label| right.labels.contains(&Some(*label)));
+        let spare = self.extents.len().checked_sub(1).filter(|label| self.extents[*label].is_one())?;
+        let is_used = |labels: &[Option<Label>]| labels.contains(&Some(spare));
+        let uses = self.terms.iter().any(|term| is_used(&term.labels)) || is_used(&self.output);
+        (is_vector && !uses).then_some(spare)
+    }
+}
+
 impl Blocks<'_> {
+    /// Whether `A` is a vector.
+    pub(super) fn has_vector(&self) -> bool {
+        !self.left.labels.contains(&Some(self.row))
+    }
+
     /// Appends the states.
     pub(super) fn states(&self, template: &mut Template, target: &Target) -> Result<(), ExpandErrorKind> {
         let this = self.contraction;
@@ -158,6 +178,16 @@ impl Blocks<'_> {
             this.start(template, target)?;
         }
         let to = Destination { target, outer: &outer, store };
+        if self.element().is_complex() {
+            let tiny = self.is_fewer(template, TINY);
+            return choose(
+                template,
+                "__tiny",
+                &tiny,
+                |template| self.plain(template, "tiny", to),
+                |template| self.direct(template, to),
+            );
+        }
         if self.is_in_order() {
             let reads_in_place = self.reads_in_place(template);
             return choose(

@@ -5,11 +5,14 @@
 //! Columns that fill no tile form strips of one register, of which the last one has a mask. Rows that are missing in
 //! the last tile repeat the last row, and are not written.
 //!
+//! Complex sums have separate registers for both parts, `C.re += A.re * B.re - A.im * B.im` and `C.im += A.re * B.im + A.im * B.re`: four
+//! multiply-adds for each row, and the parts of a row of `B` are told apart once for all rows.
+//!
 //! Products of any size work, down to a single one: there is nothing to allocate and no loop over single elements.
 
-use super::Label;
 use super::blocks::{Blocks, Store, Truth, choose};
 use super::thin::{Destination, REGISTER};
+use super::{Label, Term};
 use crate::error::ExpandErrorKind;
 use crate::template::{Template, converted};
 
@@ -120,12 +123,18 @@ __tiles.__some -> __out
     /// Strips of whole width, then those of one register, and the symbols that they use. Back ends compute with symbols of transitions
     /// as they are; extents would be written out wherever the symbol occurs.
     fn strips(&self, template: &mut Template, rows: i64) -> (Vec<Strips>, String) {
-        let (width, lanes) = (self.columns(), self.elements(REGISTER));
+        let (width, lanes) = (self.columns(), self.lanes());
         let columns = self.extent(template, self.column);
         let tiles = self.parts(template, self.row, rows);
         let (mut strips, mut bounds) = (Vec::new(), Vec::new());
         let known = self.contraction.extents[self.column].as_int();
-        if known.is_none_or(|columns| columns >= width) {
+        // A register of each part for each row leaves none for more columns.
+        if self.element().is_complex() {
+            bounds.push(format!("__beside = 0, __left = {columns}"));
+        } else {
+            bounds.push(format!("__beside = {width} * ({columns} // {width}), __left = {columns} % {width}"));
+        }
+        if !self.element().is_complex() && known.is_none_or(|columns| columns >= width) {
             let (first, before) = (format!("{TILES_OF_PANELS} * __panel"), TILES_OF_PANELS - 1);
             let down = format!("{TILES_OF_BLOCKS} * __block");
             let blocks = self.parts(template, self.row, rows * TILES_OF_BLOCKS);
@@ -143,10 +152,10 @@ __tiles.__some -> __out
                 masked: false,
             });
         }
-        if known.is_none_or(|columns| columns % width != 0) {
-            bounds.push(format!("__beside = {width} * ({columns} // {width}), __left = {columns} % {width}"));
-            bounds.push(format!("__all_edge = ({columns} % {width} + {}) // {lanes}", lanes - 1));
-            bounds.push(format!("__edge_tiles = {tiles} * min(1, {columns} % {width})"));
+        if self.element().is_complex() || known.is_none_or(|columns| columns % width != 0) {
+            let left = if self.element().is_complex() { columns } else { format!("{columns} % {width}") };
+            bounds.push(format!("__all_edge = ({left} + {}) // {lanes}", lanes - 1));
+            bounds.push(format!("__edge_tiles = {tiles} * min(1, {left})"));
             strips.push(Strips {
                 rows,
                 name: "__edge",
@@ -158,6 +167,12 @@ __tiles.__some -> __out
             });
         }
         (strips, bounds.join(", "))
+    }
+
+    /// Lanes of a register of sums.
+    fn lanes(&self) -> i64 {
+        let bytes = i64::try_from(self.element().component().size()).unwrap_or(REGISTER);
+        REGISTER / bytes.max(1)
     }
 
     /// The map over tiles of one width. Its outputs are `__whole` and `__some`.
@@ -173,8 +188,10 @@ __tiles.__some -> __out
         let (left, right) = (self.operand(self.left), self.operand(self.right));
         let (rows, depth) = (self.extent(template, self.row), self.extent(template, self.depth));
         let [sums, tile] = ["sums", "tile"].map(|kind| format!("{name}{size}_{kind}"));
+        // Imaginary parts are behind the real ones.
+        let all = if ty.is_complex() { 2 * size } else { *size };
         for container in [&sums, &tile] {
-            template.transient(container, ty, &[size.to_string(), width.to_string()]);
+            template.transient(container, ty.component(), &[all.to_string(), width.to_string()]);
         }
         let is_whole = self.contraction.extents[self.row].as_int().is_some_and(|extent| extent % size == 0);
         let row = format!("{size} * __at + __r");
@@ -201,13 +218,19 @@ __tiles.__some -> __out
             if *masked { format!("0:min({width}, __left - {width} * __part)") } else { format!("0:{width}") };
         // Back ends see that this is at most one.
         let full = format!("min(1, ({rows} - {size} * __at) // {size})");
+        let (sum, parts) = if ty.is_complex() { ("complex(__x, __y)", "__x, __y") } else { ("__x", "__x") };
         let write = |to: &str, from: &str, schedule: &str, range: &str| {
+            let imaginary = if ty.is_complex() {
+                format!("{name}{to}_lanes.{from} -> {name}{to}_write.__y: {from}[__r + {size}, __j]\n")
+            } else {
+                String::new()
+            };
             format!(
                 "map {name}{to}_rows [__r = {range}] schedule({schedule}) {{
 map {name}{to}_lanes [__j = {lanes}] schedule(simd) {{
-tasklet {name}{to}_write (__x) -> (__o) {{ __o = {scale}__x }}
+tasklet {name}{to}_write ({parts}) -> (__o) {{ __o = {scale}{sum} }}
 {name}{to}_lanes.{from} -> {name}{to}_write.__x: {from}[__r, __j]
-{name}{to}_write.__o -> {name}{to}_lanes.__out: {c}{resolution}
+{imaginary}{name}{to}_write.__o -> {name}{to}_lanes.__out: {c}{resolution}
 }}
 {name}{to}_rows.{from} -> {name}{to}_lanes.{from}
 {name}{to}_lanes.__out -> {name}{to}_rows.__out
@@ -221,9 +244,9 @@ tasklet {name}{to}_write (__x) -> (__o) {{ __o = {scale}__x }}
             "map {name} [{inner}] schedule(sequential) {{
 access {name}_begin = {sums}
 access {name}_end = {sums}
-map {name}_clear [__r = 0:{size}] schedule(unrolled) {{
+map {name}_clear [__r = 0:{all}] schedule(unrolled) {{
 map {name}_zeros [__j = 0:{width}] schedule(simd) {{
-tasklet {name}_zero () -> (__o) {{ __o = {ty}(0) }}
+tasklet {name}_zero () -> (__o) {{ __o = {part}(0) }}
 {name}_zero.__o -> {name}_zeros.{sums}: {sums}[__r, __j]
 order {name}_zeros -> {name}_zero
 }}
@@ -233,11 +256,7 @@ order {name}_clear -> {name}_zeros
 map {name}_products [__k = 0:{depth}] schedule(sequential) {{
 map {name}_column [__r = 0:{size}] schedule(unrolled) {{
 map {name}_lanes [__j = 0:{width}] schedule(simd) {{
-tasklet {name}_product (__a, __b) -> (__o) {{ __o = {value} * {factor} }}
-{name}_lanes.{left} -> {name}_product.__a: {a}
-{name}_lanes.{right} -> {name}_product.__b: {b}
-{name}_product.__o -> {name}_lanes.{sums}: {sums}[__r, __j] wcr(sum)
-}}
+{products}}}
 {name}_column.{left} -> {name}_lanes.{left}
 {name}_column.{right} -> {name}_lanes.{right}
 {name}_lanes.{sums} -> {name}_column.{sums}
@@ -251,7 +270,7 @@ map {name}_whole [__w = 0:{full}] schedule(sequential) {{
 }}
 map {name}_some [__w = {full}:1] schedule(sequential) {{
 access {name}_stored = {tile}
-{some}{name}_some.{sums} -> {name}_stored: {sums}[0:{size}, 0:{width}] -> {tile}[0:{size}, 0:{width}]
+{some}{name}_some.{sums} -> {name}_stored: {sums}[0:{all}, 0:{width}] -> {tile}[0:{all}, 0:{width}]
 {name}_stored -> {name}_some_rows.{tile}
 }}
 order {name} -> {name}_clear
@@ -268,9 +287,50 @@ order {name}_begin -> {name}_products
 ",
             left = left.connector,
             right = right.connector,
-            value = converted("__a", left.element, ty),
+            part = ty.component(),
+            products = self.multiplied(name, &sums, *size, [&a, &b], &factor),
             whole = write("_whole", &sums, "unrolled", &format!("0:{size}")),
             some = write("_some", &tile, "sequential", &format!("0:min({size}, {rows} - {size} * __at)")),
         ))
+    }
+
+    /// The tasklets that add the product of an element of each matrix to the sums of a tile, with their edges.
+    fn multiplied(&self, name: &str, sums: &str, size: i64, [a, b]: [&str; 2], factor: &str) -> String {
+        let ty = self.element();
+        let (left, right) = (self.operand(self.left), self.operand(self.right));
+        let conjugated =
+            |value: String, term: &Term| if term.conjugated { format!("conj({value})") } else { value };
+        let value = conjugated(converted("__a", left.element, ty), self.left);
+        let factor = conjugated(factor.to_owned(), self.right);
+        let tasklet = |kind: &str, outputs: &[(&str, &str)], code: &str| {
+            let names: Vec<&str> = outputs.iter().map(|(name, _)| *name).collect();
+            let mut text = format!(
+                "tasklet {name}_{kind} (__a, __b) -> ({names}) {{
+{code}
+}}
+{name}_lanes.{left} -> {name}_{kind}.__a: {a}
+{name}_lanes.{right} -> {name}_{kind}.__b: {b}
+",
+                names = names.join(", "),
+                left = left.connector,
+                right = right.connector,
+            );
+            for (output, row) in outputs {
+                text.push_str(&format!(
+                    "{name}_{kind}.{output} -> {name}_lanes.{sums}: {sums}[{row}, __j] wcr(sum)\n"
+                ));
+            }
+            text
+        };
+        if !ty.is_complex() {
+            return tasklet("product", &[("__o", "__r")], &format!("__o = {value} * {factor}"));
+        }
+        // Each sum adds one product at a time, so that both are multiply-adds.
+        let behind = format!("__r + {size}");
+        let outputs = [("__re", "__r"), ("__im", behind.as_str())];
+        let factors = format!("__x = {value}\n__y = {factor}");
+        let real = format!("{factors}\n__re = real(__x) * real(__y)\n__im = real(__x) * imag(__y)");
+        let imaginary = format!("{factors}\n__re = -imag(__x) * imag(__y)\n__im = imag(__x) * real(__y)");
+        tasklet("real", &outputs, &real) + &tasklet("imaginary", &outputs, &imaginary)
     }
 }

@@ -250,5 +250,8 @@ fn contract(
     alpha: Factor,
     beta: Factor,
 ) -> Result<Contraction, ExpandErrorKind> {
-    labels.contraction(signature, alpha, beta)?.0.checked()
+    let (mut contraction, _) = labels.contraction(signature, alpha, beta)?;
+    // That of no dimension: a vector is a matrix with one row.
+    contraction.extents.push(Expr::one());
+    contraction.checked()
 }

@@ -15,10 +15,8 @@ use crate::template::{Template, converted};
 
 /// Rows up to which `B` is read in place.
 pub(super) const FEW_ROWS: i64 = 32;
-/// Rows or columns up to which lanes run over products.
-const FEW_DOTS: i64 = 2;
-/// Products of an element from which lanes run over them.
-const LONG: i64 = 64;
+/// Products of an element from which lanes run over them, for one row or column, and for two of them.
+const LONG: [i64; 2] = [16, 64];
 /// Bytes of a register.
 pub(super) const REGISTER: i64 = 64;
 /// Rows of a tile for lanes along a large matrix: with three registers each, sums fill 12.
@@ -64,6 +62,10 @@ impl Blocks<'_> {
         to: Destination<'_>,
         others: impl FnOnce(&mut Template) -> Result<(), ExpandErrorKind>,
     ) -> Result<(), ExpandErrorKind> {
+        if self.has_vector() {
+            // A vector has no rows: the matrix is the large one, however few columns there are.
+            return self.few_rows(template, to);
+        }
         let has_few_columns = self.is_below(template, self.column, self.columns());
         let has_few_rows = self.is_below(template, self.row, FEW_ROWS + 1);
         choose(
@@ -119,7 +121,11 @@ impl Blocks<'_> {
             form,
         };
         let last = self.right.labels.last().copied().flatten();
-        let is_dots = if last == Some(self.depth) { self.has_dots(template, self.row) } else { Truth::No };
+        let is_dots = match last == Some(self.depth) {
+            true if self.has_vector() => Truth::Yes,
+            true => self.has_dots(template, self.row),
+            false => Truth::No,
+        };
         choose(
             template,
             "__low_special",
@@ -144,9 +150,12 @@ impl Blocks<'_> {
 
     /// Whether lanes over products pay for a thin matrix with this label.
     fn has_dots(&self, template: &mut Template, short: Label) -> Truth {
-        let is_thin = self.is_below(template, short, FEW_DOTS + 1);
-        let is_long = self.is_below(template, self.depth, LONG).not();
-        is_thin.and(is_long)
+        let pays = |(number, long): (i64, i64), template: &mut Template| {
+            let is_thin = self.is_below(template, short, number + 1);
+            is_thin.and(self.is_below(template, self.depth, long).not())
+        };
+        let [one, two] = LONG;
+        pays((1, one), template).or(pays((2, two), template))
     }
 }
 
@@ -297,7 +306,8 @@ __strips.{name} -> {name}
         let write = tile.written(blocks, template);
         let parts = blocks.parts(template, self.short, LANE_ROWS);
         let depth = blocks.extent(template, blocks.depth);
-        let loops = Loops { rows: LANE_ROWS, width, size: width, products: format!("0:{depth}"), parts };
+        let loops =
+            Loops { rows: LANE_ROWS, width, size: width, products: format!("0:{depth}"), rest: None, parts };
         self.multiply(template, target, &loops, [a, b], &write);
         Ok(())
     }
@@ -326,7 +336,8 @@ __strips.{name} -> {name}
         let write = tile.written(blocks, template);
         let parts = blocks.parts(template, self.short, lanes);
         let depth = blocks.extent(template, blocks.depth);
-        let loops = Loops { rows: ROWS, width: lanes, size: ROWS, products: format!("0:{depth}"), parts };
+        let loops =
+            Loops { rows: ROWS, width: lanes, size: ROWS, products: format!("0:{depth}"), rest: None, parts };
         self.multiply(template, target, &loops, [a, b], &write);
         Ok(())
     }
@@ -351,7 +362,6 @@ __strips.{name} -> {name}
         };
         let c = self.result(target, &format!("{ROWS} * __at + __r"), "__part");
         let tile = self.name("tile");
-        let [[left, a, left_value], [right, b, right_value]] = factors("__k");
         // Halves are added until one lane is left.
         let mut sums: Vec<String> = (0..lanes).map(|lane| format!("__x[{lane}]")).collect();
         while sums.len() > 1 {
@@ -359,28 +369,12 @@ __strips.{name} -> {name}
             sums = (0..half).map(|lane| format!("({} + {})", sums[lane], sums[lane + half])).collect();
         }
         let write = format!(
-            "access __all = {tile}
-map __rest [__r = 0:{ROWS}] schedule(sequential) {{
-map __last [__k = {lanes} * ({depth} // {lanes}):{depth}] schedule(sequential) {{
-tasklet __multiply (__a, __b) -> (__o) {{ __o = {left_value} * {right_value} }}
-__last.{left} -> __multiply.__a: {a}
-__last.{right} -> __multiply.__b: {b}
-__multiply.__o -> __last.{tile}: {tile}[__r, 0] wcr(sum)
-}}
-__rest.{left} -> __last.{left}
-__rest.{right} -> __last.{right}
-__last.{tile} -> __rest.{tile}
-}}
-map __write [__r = 0:min({ROWS}, {long} - {ROWS} * __at)] schedule(sequential) {{
+            "map __write [__r = 0:min({ROWS}, {long} - {ROWS} * __at)] schedule(sequential) {{
 tasklet __scale (__x) -> (__o) {{ __o = {scale}{sum} }}
 __write.{tile} -> __scale.__x: {tile}[__r, 0:{lanes}]
 __scale.__o -> __write.__out: {c}{resolution}
 }}
-order __stored -> __rest
-__parts.{left} -> __rest.{left}
-__parts.{right} -> __rest.{right}
-__rest.{tile} -> __all
-__all -> __write.{tile}
+__stored -> __write.{tile}
 ",
             scale = self.scale()?,
             sum = sums.concat(),
@@ -389,9 +383,48 @@ __all -> __write.{tile}
         let write = Written::by(write, "__write");
         let k = format!("({lanes} * __k + __j)");
         let products = format!("0:{depth} // {lanes}");
-        let loops = Loops { rows: ROWS, width: lanes, size: ROWS, products, parts: short };
+        // The elements that fill no vector are lanes with a mask.
+        let ty = blocks.element();
+        let chosen = factors(&format!("0:{depth}")).map(|[container, memlet, value]| {
+            let element = value.replace("__a", &format!("__a[{k}]")).replace("__b", &format!("__b[{k}]"));
+            [container, memlet, format!("({element} if {k} < {depth} else {ty}(0))")]
+        });
+        let rest = (format!("{depth} // {lanes}:({depth} + {}) // {lanes}", lanes - 1), chosen);
+        let loops = Loops { rows: ROWS, width: lanes, size: ROWS, products, rest: Some(rest), parts: short };
         self.multiply(template, target, &loops, factors(&k), &write);
         Ok(())
+    }
+
+    /// A loop over products that adds to the sums of a tile.
+    fn added(
+        &self,
+        name: &str,
+        range: &str,
+        [[left, a, left_value], [right, b, right_value]]: &[[String; 3]; 2],
+        Loops { rows, width, .. }: &Loops,
+    ) -> String {
+        let sums = self.name("sums");
+        format!(
+            "map __products{name} [__k = {range}] schedule(sequential) {{
+map __column{name} [__r = 0:{rows}] schedule(unrolled) {{
+map __lanes{name} [__j = 0:{width}] schedule(simd) {{
+tasklet __product{name} (__a, __b) -> (__o) {{ __o = {left_value} * {right_value} }}
+__lanes{name}.{left} -> __product{name}.__a: {a}
+__lanes{name}.{right} -> __product{name}.__b: {b}
+__product{name}.__o -> __lanes{name}.{sums}: {sums}[__r, __j] wcr(sum)
+}}
+__column{name}.{left} -> __lanes{name}.{left}
+__column{name}.{right} -> __lanes{name}.{right}
+__lanes{name}.{sums} -> __column{name}.{sums}
+}}
+__products{name}.{left} -> __column{name}.{left}
+__products{name}.{right} -> __column{name}.{right}
+__column{name}.{sums} -> __products{name}.{sums}
+}}
+__parts.{left} -> __products{name}.{left}
+__parts.{right} -> __products{name}.{right}
+"
+        )
     }
 
     /// Appends the state that computes and writes tiles.
@@ -400,12 +433,24 @@ __all -> __write.{tile}
         template: &mut Template,
         target: &Target,
         loops: &Loops,
-        [[left, a, left_value], [right, b, right_value]]: [[String; 3]; 2],
+        factors: [[String; 3]; 2],
         write: &Written,
     ) {
         let (blocks, element) = (self.blocks, self.blocks.element());
-        let Loops { rows, width, size, products, parts } = loops;
+        let Loops { rows, width, size, products, rest, parts } = loops;
         let [sums, tile] = ["sums", "tile"].map(|name| self.name(name));
+        let [left, right] = [&factors[0][0], &factors[1][0]];
+        let (mut added, mut last) = (self.added("", products, &factors, loops), "__products");
+        if let Some((range, factors)) = rest {
+            added.push_str(&self.added("_rest", range, factors, loops));
+            added.push_str(&format!(
+                "access __between = {sums}
+__products.{sums} -> __between
+order __between -> __products_rest
+"
+            ));
+            last = "__products_rest";
+        }
         let edges = write.edges(&["__parts", "__tiles"], "__out");
         let mut outer = blocks.outer(template, &blocks.around());
         outer.push(format!("__at = 0:{}", blocks.parts(template, self.long, *size)));
@@ -428,28 +473,10 @@ order __zeros -> __zero
 __zeros.{sums} -> __clear.{sums}
 order __clear -> __zeros
 }}
-map __products [__k = {products}] schedule(sequential) {{
-map __column [__r = 0:{rows}] schedule(unrolled) {{
-map __lanes [__j = 0:{width}] schedule(simd) {{
-tasklet __product (__a, __b) -> (__o) {{ __o = {left_value} * {right_value} }}
-__lanes.{left} -> __product.__a: {a}
-__lanes.{right} -> __product.__b: {b}
-__product.__o -> __lanes.{sums}: {sums}[__r, __j] wcr(sum)
-}}
-__column.{left} -> __lanes.{left}
-__column.{right} -> __lanes.{right}
-__lanes.{sums} -> __column.{sums}
-}}
-__products.{left} -> __column.{left}
-__products.{right} -> __column.{right}
-__column.{sums} -> __products.{sums}
-}}
-order __parts -> __clear
+{added}order __parts -> __clear
 __clear.{sums} -> __begin
 order __begin -> __products
-__parts.{left} -> __products.{left}
-__parts.{right} -> __products.{right}
-__products.{sums} -> __end
+{last}.{sums} -> __end
 __end -> __stored: {sums}[0:{rows}, 0:{width}] -> {tile}[0:{rows}, 0:{width}]
 {write}{to_parts}}}
 __tiles.{left} -> __parts.{left}
@@ -481,6 +508,8 @@ struct Loops {
     size: i64,
     /// The range of the loop over products.
     products: String,
+    /// That of a second loop, with its factors.
+    rest: Option<(String, [[String; 3]; 2])>,
     /// Parts of the thin matrix.
     parts: String,
 }
