@@ -196,3 +196,9 @@ fn the_query_runs_on_the_device() {
 fn random_programs_push_to_queues() {
     device::queues::random_programs_push_to_queues(Device::Cuda, 9_000_000);
 }
+
+/// See `device::queues::consume_scopes_run_in_rounds`.
+#[test]
+fn consume_scopes_run_in_rounds() {
+    device::queues::consume_scopes_run_in_rounds(Device::Cuda);
+}

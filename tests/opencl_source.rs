@@ -315,3 +315,12 @@ fn random_programs_push_to_queues() {
     }
     device::queues::random_programs_push_to_queues(Device::OpenCl, 9_200_000);
 }
+
+/// See `device::queues::consume_scopes_run_in_rounds`.
+#[test]
+fn consume_scopes_run_in_rounds() {
+    if !has_opencl() {
+        return;
+    }
+    device::queues::consume_scopes_run_in_rounds(Device::OpenCl);
+}

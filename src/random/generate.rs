@@ -87,12 +87,12 @@ pub fn generate(seed: u64) -> String {
             generator.step(2);
         }
     });
-    with_promises_kept(text)
+    with_promises_kept(text, &Target::cpu())
 }
 
 /// The program with the schedule `sequential` in place of each `simd` that is refused.
-pub(super) fn with_promises_kept(mut text: String) -> String {
-    while let Some(label) = refused_map(&text) {
+pub(super) fn with_promises_kept(mut text: String, target: &Target) -> String {
+    while let Some(label) = refused_map(&text, target) {
         let heading = format!("{label} [");
         let is_refused = |line: &&str| line.contains(&heading) && line.contains("schedule(simd)");
         let Some(line) = text.lines().find(is_refused).map(str::to_owned) else { break };
@@ -102,12 +102,12 @@ pub(super) fn with_promises_kept(mut text: String) -> String {
 }
 
 /// The label of a scope of schedule `simd` that cannot run on lanes.
-fn refused_map(text: &str) -> Option<String> {
+fn refused_map(text: &str, target: &Target) -> Option<String> {
     if !text.contains("schedule(simd)") {
         return None;
     }
     let program = expanded(&validated(text).ok()?).ok()?;
-    match lower(&program, &Target::cpu(), &LowerOptions::default()) {
+    match lower(&program, target, &LowerOptions::default()) {
         Err(LowerError::Refused(refused)) => {
             refused.first().and_then(|refusal| refusal.path.labels().last().cloned())
         }

@@ -1,6 +1,8 @@
 //! Random programs whose maps push to streams, which become device queues. The order of the elements is not determined, so
 //! programs count and combine them.
 
+use sdfg_codegen::lower::Target;
+
 use super::generate::{Generator, program, with_promises_kept};
 
 /// At least as many elements as two maps push.
@@ -16,7 +18,7 @@ pub(super) fn pushing(seed: u64) -> String {
             }
         }
     });
-    with_promises_kept(text)
+    with_promises_kept(text, &Target::cuda())
 }
 
 /// The queues of a stream.
@@ -62,10 +64,12 @@ impl Generator {
         }
         let parts: &[&str] = if queues.shape.is_empty() { &[""] } else { &["[0]", "[1]"] };
         for part in parts {
-            if self.rng.chance(30) {
+            let takes_some = self.rng.chance(30);
+            if takes_some {
                 self.take_to_array(&queues.name, part, " atmost(3)");
             }
-            match self.rng.below(if parts.len() > 1 { 8 } else { 4 }) {
+            match self.rng.below(if parts.len() > 1 { 10 } else { 5 }) {
+                4 => self.take_in_rounds(&queues.name, part, !takes_some),
                 0 => self.take_by_consume_scope(&queues.name, part),
                 1 => self.take_to_stream(&queues.name, part),
                 _ => self.take_to_array(&queues.name, part, " dynamic"),
@@ -215,6 +219,62 @@ impl Generator {
               $c.total -> total
             }",
         );
+    }
+
+    /// A copy to a stream of a consume scope on a device. If it has the same elements in any order, some push others to it.
+    fn take_in_rounds(&mut self, queue: &str, part: &str, is_determined: bool) {
+        let (work, again) = (self.label("work"), is_determined && self.rng.chance(70));
+        let ty = self.others;
+        self.declare(&format!("transient stream {work}: i64 storage(gpu_global)"));
+        let (more, code) = if again {
+            (
+                ", more",
+                "\n                  if x > 5 and x < 1000:\n                      more = x - 3\n                      more = x % 4",
+            )
+        } else {
+            ("", "")
+        };
+        let edges = if again { "u.more -> $c.more: $work dynamic" } else { "" };
+        let after = if again { "access $again = $work\n              $c.more -> $again" } else { "" };
+        let text = format!(
+            "
+            transient array $bins: {ty}[8] storage(gpu_global)
+            transient array $all: i64[1] storage(gpu_global)
+            state $s {{
+              access $queue
+              access $work
+              access in_h = hist
+              access in_t = total
+              access old_h = $bins
+              access old_t = $all
+              access new_h = $bins
+              access new_t = $all
+              access hist
+              access total
+              consume $c [p = 0:3] schedule(gpu_grid) {{
+                tasklet u (x) -> (h, s{more}) {{
+                  h[x % 8] = {ty}(1)
+                  s = x{code}
+                }}
+                $c.stream -> u.x: $work
+                u.h -> $c.hist: $bins[0:8] wcr(sum) volume(1)
+                u.s -> $c.total: $all[0] wcr(sum)
+                {edges}
+              }}
+              $queue -> $work: $queue$part -> $work dynamic
+              in_h -> old_h
+              in_t -> old_t
+              order old_h -> $c
+              order old_t -> $c
+              $work -> $c.stream
+              $c.hist -> new_h
+              $c.total -> new_t
+              new_h -> hist
+              new_t -> total
+              {after}
+            }}"
+        );
+        self.write(&[("queue", queue), ("part", part), ("work", &work)], &text);
     }
 
     /// A copy to another stream, from which an array gets the elements.

@@ -328,6 +328,167 @@ const PUSHING: &[Pushing] = &[
     },
 ];
 
+/// Consume scopes on a device.
+const CONSUMING: &[Pushing] = &[
+    Pushing {
+        name: "a tree of calls",
+        text: "sdfg fibonacci {
+  symbol N: i64
+  array B: i64[2]
+  transient array D: i64[2] storage(gpu_global)
+  transient array first: i64[1]
+  transient stream S: i64 storage(gpu_global)
+  state s {
+    tasklet t () -> (o) { o = min(N, 17) }
+    access first
+    access S
+    access begin = B
+    access begun = D
+    t.o -> first: first[0]
+    first -> S
+    begin -> begun
+    consume workers [p = 0:3] schedule(gpu_grid) block(64) {
+      tasklet fib (s) -> (o, t, r) {
+        r = 1 if p >= 0 and p < 3 else 1000
+        if s == 1:
+            o = 1
+        elif s > 1:
+            t = s - 1
+            t = s - 2
+      }
+      workers.stream -> fib.s: S
+      fib.o -> workers.D: D[0] wcr(sum) atmost(1)
+      fib.r -> workers.E: D[1] wcr(sum)
+      fib.t -> workers.S: S dynamic
+    }
+    access more = S
+    access D
+    access E = D
+    access B
+    order begun -> workers
+    S -> workers.stream
+    workers.S -> more
+    workers.D -> D
+    workers.E -> E
+    order E -> D
+    D -> B
+  }
+}",
+        sizes: &[0, 1, 17],
+    },
+    Pushing {
+        name: "ranges whose memory goes from one iteration to others",
+        text: "sdfg quicksort {
+  symbol N: i64
+  array A: f64[N] storage(gpu_global)
+  transient stream given: i64x2
+  transient stream ranges: i64x2 storage(gpu_global)
+  state begin {
+    access given
+    tasklet whole () -> (range) { range = lanes(0, N) }
+    whole.range -> given: given
+  }
+  state sort {
+    access A
+    access given
+    access ranges
+    consume workers [p = 0:2] schedule(gpu_grid) {
+      tasklet split (range, a) -> (o, rest) {
+        begin = lane(range, 0)
+        last = lane(range, 1) - 1
+        if begin < last:
+            pivot = a[last]
+            middle = begin
+            for i in range(begin, last):
+                if a[i] < pivot:
+                    smaller = a[i]
+                    o[i] = a[middle]
+                    o[middle] = smaller
+                    middle = middle + 1
+            o[last] = a[middle]
+            o[middle] = pivot
+            rest = lanes(begin, middle)
+            rest = lanes(middle + 1, last + 1)
+      }
+      workers.stream -> split.range: ranges
+      workers.A -> split.a: A[0:N] dynamic
+      split.o -> workers.A: A[0:N] dynamic
+      split.rest -> workers.ranges: ranges dynamic
+    }
+    access sorted = A
+    access more = ranges
+    given -> ranges
+    A -> workers.A
+    ranges -> workers.stream
+    workers.A -> sorted
+    workers.ranges -> more
+  }
+}",
+        sizes: &[1, 2, 400],
+    },
+    Pushing {
+        name: "threads of blocks for each element",
+        text: "sdfg blocks {
+  symbol N: i64
+  array A: i64[N]
+  array B: i64[N * 9 + 1]
+  array C: i64[1]
+  transient array D: i64[1] storage(gpu_global)
+  transient array T: i64[8] storage(gpu_shared)
+  transient stream S: i64 storage(gpu_global)
+  transient stream R: i64 storage(gpu_global)
+  state fill {
+    access A
+    access S
+    access C
+    access D
+    A -> S
+    C -> D
+  }
+  state work {
+    access S
+    access R
+    access D
+    consume all [p = 0:N] schedule(gpu_grid) {
+      map fill [j = 0:8] schedule(gpu_block) {
+        tasklet t (x) -> (o) { o = x * j }
+        fill.element -> t.x: S
+        t.o -> fill.T: T[j]
+      }
+      access T
+      map push [j = 0:8] schedule(gpu_block) {
+        tasklet u (a) -> (s, d) {
+          d = a
+          if a % 2 == 0:
+              s = a
+        }
+        push.T -> u.a: T[7 - j]
+        u.s -> push.R: R dynamic
+        u.d -> push.D: D[0] wcr(sum)
+      }
+      all.stream -> fill.element
+      fill.T -> T
+      T -> push.T
+      push.R -> all.R
+      push.D -> all.D
+    }
+    S -> all.stream
+    all.R -> R
+    all.D -> D
+  }
+  state take {
+    access R
+    access B
+    access D
+    access C
+    R -> B: R -> B[0:N * 9 + 1] dynamic
+    D -> C
+  }
+}",
+        sizes: &[1, 40],
+    },
+];
+
 /// The arguments with the elements of each row in order.
 fn sorted(arguments: &Arguments) -> Vec<(String, Vec<Vec<Vec<u64>>>)> {
     let rows = |tensor: &Tensor| {
@@ -357,7 +518,16 @@ fn plan_with(program: &Validated, device: Device, checked: bool) -> Plan {
 
 /// Kernels push the elements that the interpreter pushes, with and without checks.
 pub(crate) fn kernels_push_to_queues(device: Device) {
-    for Pushing { name, text, sizes } in PUSHING {
+    agree(device, PUSHING);
+}
+
+/// Consume scopes run as one kernel after the other until their queue is empty.
+pub(crate) fn consume_scopes_run_in_rounds(device: Device) {
+    agree(device, CONSUMING);
+}
+
+fn agree(device: Device, programs: &[Pushing]) {
+    for Pushing { name, text, sizes } in programs {
         let program = parsed(text);
         for checked in [false, true] {
             let plan = plan_with(&program, device, checked);

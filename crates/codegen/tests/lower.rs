@@ -377,6 +377,65 @@ fn kernels_push_to_queues_with_room() {
     );
 }
 
+/// Consume scopes on a device take elements of device queues until these are empty.
+#[test]
+fn consume_scopes_on_a_device_run_until_their_queue_is_empty() {
+    let refused = |stream: &str, schedule: &str| {
+        let source = format!(
+            "sdfg p {{
+  symbol N: i64
+  array A: f64[N] storage(gpu_global)
+  array B: f64[N]
+  transient stream S: f64 {stream}
+  state s {{
+    access B
+    access S
+    access more = S
+    access A
+    consume c [p = 0:4] {schedule} {{
+      tasklet t (x) -> (y, z) {{
+        y = x
+        z = x
+      }}
+      c.stream -> t.x: S
+      t.y -> c.A: A[0] wcr(sum)
+      t.z -> c.S: S dynamic
+    }}
+    B -> S
+    S -> c.stream
+    c.A -> A
+    c.S -> more
+  }}
+}}"
+        );
+        let program =
+            sdfg::text::parse("p.sdft", &source).unwrap_or_else(|errors| panic!("{errors:?}\n{source}"));
+        let validated = validate(program).unwrap_or_else(|rejected| panic!("{rejected}\n{source}"));
+        match lower(&validated, &Target::cuda(), &LowerOptions::default()) {
+            Err(LowerError::Unsupported { what, path }) => {
+                assert_eq!(path, "p/s/c");
+                what
+            }
+            Ok(_) => "nothing".to_owned(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let (there, on_device) = ("storage(gpu_global)", "schedule(gpu_grid)");
+    assert_eq!(refused(there, on_device), "nothing");
+    assert_eq!(
+        refused("", on_device),
+        "the stream `S` in host memory, which the consume scope `c` on a device takes elements from,"
+    );
+    assert_eq!(
+        refused(there, "condition(len(S) > N) schedule(gpu_grid)"),
+        "the condition of the consume scope `c` on a device"
+    );
+    assert_eq!(
+        refused("capacity(N) storage(gpu_global)", on_device),
+        "the consume scope `c` on a device, which pushes to the stream `S` with a capacity,"
+    );
+}
+
 /// Each page of a code has a program that is refused with it, and one that is not refused.
 #[test]
 fn the_pages_of_refusals_show_them() {

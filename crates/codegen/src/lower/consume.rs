@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use sdfg::dtype::{ElementType, ScalarType};
-use sdfg::ir::{Consume, Node, NodeId, Port};
+use sdfg::ir::{Consume, Node, NodeId, Port, Schedule};
 use sdfg::symbolic::Expr;
 use sdfg::value::Value;
 
@@ -39,6 +39,11 @@ impl<'g> Lowering<'g> {
     ) -> Result<Vec<Statement>, LowerError> {
         let label = &node.label;
         // A condition may wait for what other nodes of the state do.
+        if matches!(consume.schedule, Schedule::GpuGrid(_))
+            && self.carrier(frame, &consume.schedule, false, label)? == Carrier::Kernel
+        {
+            return self.consume_on_device(frame, graph, (entry, node, consume));
+        }
         let waits = graph.has_blocking_iterations(frame, entry)
             || (consume.condition.is_some()
                 && graph.has_blocking_nodes(frame.sdfg, graph.tree.scope_of(entry)));
@@ -136,7 +141,7 @@ impl<'g> Lowering<'g> {
     }
 
     /// The queue that a scope consumes.
-    fn consumed_queue(
+    pub(super) fn consumed_queue(
         &mut self,
         frame: &CallFrame<'g>,
         graph: Graph<'g, '_>,

@@ -22,6 +22,7 @@ mod communication;
 mod components;
 mod conflict;
 mod consume;
+mod consume_rounds;
 mod control;
 mod copy;
 mod dataflow;

@@ -9,6 +9,7 @@ use super::alias::{references_of_iterations, sets_outer_references};
 use super::call_frame::CallFrame;
 use super::capability::{Capability, Refusal, promise};
 use super::conflict::Accumulators;
+use super::consume_rounds::Round;
 use super::dataflow::Graph;
 use super::error::LowerError;
 use super::profile::timed;
@@ -35,12 +36,14 @@ pub(super) struct Nest<'g, 't> {
     pub(super) graph: Graph<'g, 't>,
     pub(super) entry: NodeId,
     pub(super) node: &'g Node,
-    pub(super) map: &'g Map,
-    carrier: Carrier,
+    pub(super) map: &'t Map,
+    pub(super) carrier: Carrier,
     /// As the team's.
-    nested: Option<Expr>,
+    pub(super) nested: Option<Expr>,
     /// Number of buffers of the plan before it.
     pub(super) n_buffers: usize,
+    /// The elements that it processes, if it is a consume scope on a device.
+    pub(super) round: Option<Round>,
 }
 
 impl<'g> Lowering<'g> {
@@ -73,7 +76,8 @@ impl<'g> Lowering<'g> {
         let timer = self.timer(TimerKind::Map, &frame.at(&node.label));
         let mut statements = vec![Statement::Comment(format!("map {}", node.label))];
         let mut hidden = self.bind_connectors(frame, graph, entry, &mut statements)?;
-        let nest = Nest { graph, entry, node, map, carrier, nested, n_buffers: self.plan.buffers.len() };
+        let n_buffers = self.plan.buffers.len();
+        let nest = Nest { graph, entry, node, map, carrier, nested, n_buffers, round: None };
         let order: Vec<usize> = (0..map.params.len()).collect();
         statements.extend(match carrier {
             Carrier::Tasks => {
@@ -180,7 +184,12 @@ impl<'g> Lowering<'g> {
         nest: &Nest<'g, '_>,
         dimensions: &[usize],
     ) -> Result<Vec<Statement>, LowerError> {
-        let Some((&d, rest)) = dimensions.split_first() else { return self.inside(frame, nest) };
+        let Some((&d, rest)) = dimensions.split_first() else {
+            return match &nest.round {
+                Some(round) => self.in_round(frame, nest, round),
+                None => self.inside(frame, nest),
+            };
+        };
         let first_variable = self.plan.variables.len();
         let (dimension, value) = self.dimension(frame, nest, d)?;
         let old = frame.bind(&nest.map.params[d], value);
@@ -299,7 +308,7 @@ impl<'g> Lowering<'g> {
     }
 
     /// The inside of the scope, with its transients.
-    fn inside(
+    pub(super) fn inside(
         &mut self,
         frame: &mut CallFrame<'g>,
         nest: &Nest<'g, '_>,
@@ -318,6 +327,12 @@ impl<'g> Lowering<'g> {
         nest: &Nest<'g, '_>,
         d: usize,
     ) -> Result<(LoopDimension, Expr), LowerError> {
+        if let Some(round) = &nest.round {
+            let variable = self.new_variable("position", sdfg::dtype::ScalarType::I64);
+            let counter = Expr::symbol(variable.clone());
+            let (begin, end, step) = (Expr::zero(), round.size(), Expr::one());
+            return Ok((LoopDimension { variable, begin, end, step }, counter));
+        }
         let range =
             nest.map.ranges.0.get(d).map(|range| range.substitute(&frame.symbols)).ok_or_else(|| {
                 LowerError::Invalid {

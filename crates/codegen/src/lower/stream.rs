@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use sdfg::dtype::ScalarType;
+use sdfg::dtype::{ElementType, ScalarType};
 use sdfg::ir::{EdgeId, Flow, State, Volume};
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::tasklet::{
@@ -19,7 +19,7 @@ use super::memory::Brackets;
 use super::scalar::{less, typed};
 use crate::plan::{
     Allocation, Binding, BufferId, Check, Collected, Copy, If, Location, Loop, LoopDimension, Pop, Push,
-    Resolved, Row, Scalar, Statement, Touch, While, touches,
+    Resolved, Row, Scalar, Statement, Strided, Touch, While, touches,
 };
 
 impl<'g> Lowering<'g> {
@@ -278,7 +278,10 @@ impl<'g> Lowering<'g> {
             // Those that are there now; others take none meanwhile, or there are fewer.
             Volume::Dynamic => {
                 let variable = self.new_variable("length", ScalarType::I64);
-                brackets.0.push(Statement::Set { variable: variable.clone(), value: length(queues) });
+                brackets.0.push(Statement::Set {
+                    variable: variable.clone(),
+                    value: length_of(queues.element, &queues.origin),
+                });
                 Expr::symbol(variable)
             }
         };
@@ -373,21 +376,14 @@ fn translated(frame: &CallFrame<'_>, volume: &Volume) -> Volume {
     }
 }
 
-/// Number of elements in the first of some queues.
-fn length(queues: &BufferView) -> Scalar {
+/// Number of elements in a queue.
+pub(super) fn length_of(element: ElementType, queue: &Location) -> Scalar {
     let mut environment = Environment::new();
-    let connector = environment.add_connector(
-        "stream",
-        Connector {
-            element: queues.element,
-            kind: ConnectorKind::Queues { rank: 0 },
-            direction: Direction::In,
-        },
-    );
+    let kind = ConnectorKind::Queues { rank: 0 };
+    let connector =
+        environment.add_connector("stream", Connector { element, kind, direction: Direction::In });
     let kind = TypedExpressionKind::Length { connector, indices: Vec::new() };
     let code = TypedExpressionCode { environment, expression: typed(kind, ScalarType::I64.into()) };
-    let mut first = queues.strided();
-    first.extents.clear();
-    first.strides.clear();
+    let first = Strided { origin: queue.clone(), extents: Vec::new(), strides: Vec::new() };
     Scalar { code, bindings: vec![Binding::Length(first)], symbols: Vec::new(), checks: Vec::new() }
 }

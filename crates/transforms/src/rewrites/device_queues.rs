@@ -7,7 +7,7 @@ use sdfg::analysis::{ScopeTree, Use, Uses, leaf_edges, memlet_path, node_leads_t
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{
     Access, Container, ContainerId, ContainerKind, Edge, EdgeId, Flow, Lifetime, Memlet, Node, NodeId,
-    NodeKind, Sdfg, State, StateId, Storage, TaskletBody, Volume,
+    NodeKind, ScheduleKind, Sdfg, State, StateId, Storage, TaskletBody, Volume,
 };
 use sdfg::subset::Subset;
 use sdfg::syntax::{Statement, StatementKind};
@@ -70,7 +70,7 @@ pub(super) fn apply(editor: &mut Editor<'_>, state: StateId, entry: NodeId) -> R
     Ok(())
 }
 
-/// Whether nothing but a map, other kernels, and copies from and to the host uses a stream.
+/// Whether nothing but a map, other kernels, consume scopes on the device, and copies from and to the host uses a stream.
 fn stays(sdfg: &Sdfg, uses: &Uses, id: ContainerId, map: (StateId, NodeId)) -> bool {
     let container = sdfg.container(id);
     let is_of_run = container.transient && container.lifetime != Lifetime::Persistent;
@@ -100,11 +100,36 @@ fn moves_there(
         let other = sdfg.container(if from.container == stream { to.container } else { from.container });
         return !(other.storage == Storage::GpuGlobal && (other.is_stream() || resolution.is_some()));
     }
+    let scope = [found.src, found.dst].into_iter().find_map(|node| scope_at(state, &tree, node));
     let is_push = found.memlet.write_access().is_some_and(|to| to.container == stream);
-    let scope = tree.enclosing(found.src).last();
-    let scope = scope.or_else(|| state.node(found.src).kind.exit_of());
-    let is_kernel = |scope: NodeId| matches!(&state.node(scope).kind, NodeKind::MapEntry(map) if map.schedule.kind() == sdfg::ir::ScheduleKind::GpuGrid);
-    is_push && scope.is_some_and(|scope| (id, scope) == (of_map, entry) || is_kernel(scope))
+    let is_taken = |scope: NodeId| matches!(state.node(scope).kind, NodeKind::ConsumeEntry(_));
+    scope.is_some_and(|scope| {
+        let is_there = (id, scope) == (of_map, entry) || on_device(state, scope);
+        is_there && (is_push || is_taken(scope))
+    })
+}
+
+/// The outermost scope in which a node is, or that it begins or ends.
+fn scope_at(state: &State, tree: &ScopeTree, node: NodeId) -> Option<NodeId> {
+    let kind = &state.node(node).kind;
+    let begins = matches!(kind, NodeKind::MapEntry(_) | NodeKind::ConsumeEntry(_));
+    tree.enclosing(node).last().or_else(|| if begins { Some(node) } else { kind.exit_of() })
+}
+
+/// Whether threads of the device run a scope.
+fn on_device(state: &State, scope: NodeId) -> bool {
+    let schedule = match &state.node(scope).kind {
+        NodeKind::MapEntry(map) => &map.schedule,
+        NodeKind::ConsumeEntry(consume) => &consume.schedule,
+        NodeKind::Access(_)
+        | NodeKind::Tasklet(_)
+        | NodeKind::MapExit(_)
+        | NodeKind::ConsumeExit(_)
+        | NodeKind::Nested(_)
+        | NodeKind::Reduce(_)
+        | NodeKind::Library(_) => return false,
+    };
+    schedule.kind() == ScheduleKind::GpuGrid
 }
 
 /// Lets a map push to a stream on the device, from which a copy moves the elements on.
