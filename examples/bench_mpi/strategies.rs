@@ -3,9 +3,11 @@
 
 use sdfg::interpret::Arguments;
 use sdfg::symbolic::Symbol;
+use sdfg_codegen::ranks::Traffic;
+use sdfg_transforms::Pipeline;
 use sdfg_transforms::distribute::{DivisionOptions, Searched, distribute, prepare};
 use sdfg_transforms::strategy::model::{Machine, Model};
-use sdfg_transforms::strategy::{Operations as _, Problem as _, cost, data_parallel};
+use sdfg_transforms::strategy::{Problem as _, cost, data_parallel};
 
 use crate::Error;
 use crate::cases::{Fill, filled};
@@ -86,19 +88,22 @@ fn measure(place: &Place<'_>, program: &Program, machine: &Machine) -> Result<()
     let sizes = program.symbols.iter().map(|(name, value)| (Symbol::of(name), *value)).collect();
     let searched = Searched::of(pipeline.program(), &sizes, machine)?;
     let model = &searched.model;
-    let mut chosen = vec![("optimal".to_owned(), searched.strategy.clone())];
+    // The optimum of the search, or what costs less once it is carried out: `sdfg distribute` takes it.
+    let communication = |program: &sdfg::ir::Sdfg| {
+        let traffic = Traffic::of(program, &sizes, machine.ranks).ok()?;
+        Some(traffic.seconds(machine.latency_seconds, machine.link_bytes_per_second))
+    };
+    let mut tried = Pipeline::on(pipeline.program().clone());
+    let optimal = searched.carry_out(&mut tried, DivisionOptions::default(), &communication)?.strategy;
+    let mut chosen = vec![("optimal".to_owned(), optimal)];
     chosen.extend(data_parallel(model).map(|strategy| ("data-parallel".to_owned(), strategy)));
     chosen.extend((0..RANDOM).map(|seed| (format!("random {seed}"), random(model, seed))));
     let whole = arguments(pipeline.program(), &program.symbols)?;
     let mut candidates = Vec::new();
     let prepared_program = pipeline.program().clone();
     for (name, strategy) in chosen {
-        pipeline = sdfg_transforms::Pipeline::on(prepared_program.clone());
-        let mut file = searched.file.clone();
-        for (vertex, (operation, chosen)) in file.operations.iter_mut().zip(&strategy).enumerate() {
-            operation.configuration.clone_from(&model.configurations(vertex)[*chosen]);
-        }
-        let _ = distribute(&mut pipeline, &file, DivisionOptions::default())?;
+        pipeline = Pipeline::on(prepared_program.clone());
+        let _ = distribute(&mut pipeline, &searched.file_of(&strategy), DivisionOptions::default())?;
         candidates.push(Candidate {
             name,
             predicted: cost(model, &strategy) * 1e3,

@@ -7,7 +7,7 @@ use sdfg::symbolic::{Expr, Symbol};
 use sdfg::tensor::Tensor;
 use sdfg::validate::validate;
 use sdfg_library::{BuiltIn, ExpandLibrary, transformations};
-use sdfg_transforms::rewrites::{LiftToLibrary, MapReduceFusion, RedundantArray};
+use sdfg_transforms::rewrites::{GpuTransform, LiftToLibrary, MapReduceFusion, MpiTransform, RedundantArray};
 use sdfg_transforms::{Match, Transformation, apply, matches, places};
 
 fn parsed(text: &str) -> Sdfg {
@@ -16,6 +16,10 @@ fn parsed(text: &str) -> Sdfg {
 
 /// The arguments after a run, where every symbol is `n`, and elements are small integers.
 fn results(program: &Sdfg, n: i64, order: Order) -> Result<Arguments, String> {
+    results_on(program, n, order, 1)
+}
+
+fn results_on(program: &Sdfg, n: i64, order: Order, ranks: u32) -> Result<Arguments, String> {
     let valid = validate(program.clone()).map_err(|rejected| format!("{:?}", rejected.diagnostics))?;
     let mut interpreter = Interpreter::new(&valid).map_err(|error| error.to_string())?;
     let mut arguments = Arguments::new();
@@ -33,7 +37,7 @@ fn results(program: &Sdfg, n: i64, order: Order) -> Result<Arguments, String> {
         arguments
             .set(&container.name, Tensor::from_bytes(container.element, shape, bytes).expect("a tensor"));
     }
-    let options = Options { order, libraries: Some(&BuiltIn), ..Options::default() };
+    let options = Options { order, ranks, libraries: Some(&BuiltIn), ..Options::default() };
     interpreter.run(&mut arguments, &options).map_err(|error| error.to_string())?;
     Ok(arguments)
 }
@@ -241,6 +245,53 @@ fn products_with_a_common_factor_are_lifted() {
     let own =
         scaled("C[0, 0, 1]").replace("    access D\n    D -> m.D\n", "    access E = C\n    E -> m.D\n");
     is_refused(&own.replace("m.D", "m.C"), "may have the same elements");
+}
+
+/// A library node runs on the host, and does not reach what a kernel reads.
+#[test]
+fn kernels_are_not_lifted() {
+    let plain = ["b, i, k", "b, k, j", "b, i, j"];
+    let host = product("b = 0:N, i = 0:N, j = 0:N, k = 0:N", plain, "y = x * z");
+    let kernel = applies(&host, &GpuTransform::default());
+    let refusal = refuses_rightly(&kernel, &LiftToLibrary::default());
+    assert!(refusal.contains("brings its contents to a device"), "{refusal}");
+}
+
+/// The transient of the scaled matrix belongs to the iteration of each rank.
+#[test]
+fn products_with_a_common_factor_are_lifted_on_each_rank() {
+    let text = "sdfg p {
+  symbol N: i64
+  scalar f: f64
+  array A: f64[N, N]
+  array B: f64[N, N]
+  array C: f64[N, N]
+  state s {
+    access f
+    access A
+    access B
+    access C
+    map m [i = 0:N, j = 0:N, k = 0:N] {
+      tasklet t (f, x, z) -> (y) { y = f * x * z }
+      m.f -> t.f: f
+      m.A -> t.x: A[i, k]
+      m.B -> t.z: B[k, j]
+      t.y -> m.C: C[i, j] wcr(sum)
+    }
+    f -> m.f
+    A -> m.A
+    B -> m.B
+    m.C -> C
+  }
+}";
+    let on_ranks = applies(text, &MpiTransform::new([3]));
+    let lifted = applies(&on_ranks, &LiftToLibrary::default());
+    assert!(lifted.contains("MatMul") && lifted.contains("schedule(mpi)"), "{lifted}");
+    for n_ranks in [1, 2, 3, 4] {
+        let found = results_on(&parsed(&lifted), 7, Order::Random(3), n_ranks).expect("results");
+        let expected = results(&parsed(text), 7, Order::Fixed).expect("results");
+        assert_eq!(found.get("C"), expected.get("C"), "{n_ranks} ranks");
+    }
 }
 
 /// A product of matrices behind a fill of these elements of its result with a value.

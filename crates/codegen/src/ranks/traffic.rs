@@ -128,7 +128,8 @@ impl Traffic {
     /// a message, and the time of the bytes that one rank receives at most.
     pub fn seconds(&self, latency: f64, bytes_per_second: f64) -> f64 {
         let of = |copy: &CopyTraffic| copy.waits as f64 * latency + copy.most as f64 / bytes_per_second;
-        self.copies.iter().map(of).sum()
+        // The sum of no floating-point numbers is -0.
+        self.copies.iter().map(of).fold(0.0, |sum, one| sum + one)
     }
 
     /// Bytes that each rank receives by copies that combine nothing.

@@ -7,9 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::analysis::accesses::memory_of_control_flow;
-use sdfg::analysis::{ScopeTree, is_leaf};
+use sdfg::analysis::{ScopeTree, is_leaf, owning_scopes};
 use sdfg::edit::EditError;
-use sdfg::ir::{ContainerId, Distribution, Edge, Flow, NodeId, NodeKind, Sdfg, State};
+use sdfg::ir::{ContainerId, Distribution, Edge, Flow, NodeId, NodeKind, Sdfg, State, StateId};
 
 /// Labels of the calls around a place, and a label or name there.
 type Place = (Vec<String>, String);
@@ -18,7 +18,8 @@ type Place = (Vec<String>, String);
 #[derive(Debug, Default)]
 pub(super) struct Reach {
     /// Containers that code accesses, by the label and ranges of the map over ranks that it is in, and whether it writes. Reads of
-    /// replicated containers are left out: every rank may read them.
+    /// replicated containers are left out: every rank may read them. So are transients of which each iteration of a map over ranks,
+    /// or of a scope in it, has its own.
     accesses: BTreeSet<(Place, Option<String>, bool)>,
     /// Maps over ranks with their ranges, in the order of their texts: maps in several states may have one label.
     maps: BTreeMap<Place, Vec<String>>,
@@ -48,12 +49,13 @@ impl Reach {
         for id in memory_of_control_flow(sdfg) {
             self.access(sdfg, calls, (id, None, false));
         }
+        let private = private_to_iterations(sdfg);
         for (_, state) in sdfg.states() {
-            self.add_state(sdfg, state, calls);
+            self.add_state(sdfg, state, calls, &private);
         }
     }
 
-    fn add_state(&mut self, sdfg: &Sdfg, state: &State, calls: &[String]) {
+    fn add_state(&mut self, sdfg: &Sdfg, state: &State, calls: &[String], private: &BTreeSet<ContainerId>) {
         let is_over_ranks = |node: NodeId| state.node(node).kind.is_map_over_ranks();
         let tree = ScopeTree::of(state);
         for (id, node) in state.nodes() {
@@ -86,6 +88,7 @@ impl Reach {
             });
             match &edge.memlet.flow {
                 Flow::Read(access) => self.access(sdfg, calls, (access.container, over_ranks, false)),
+                Flow::Write { to, .. } if private.contains(&to.container) => {}
                 Flow::Write { to, .. } => self.access(sdfg, calls, (to.container, over_ranks, true)),
                 Flow::Copy { .. } => self.copy(sdfg, calls, edge),
                 Flow::Order | Flow::Value | Flow::Bind(_) => {}
@@ -139,6 +142,25 @@ impl Reach {
         }
         Ok(())
     }
+}
+
+/// Replicated transients of which each iteration of a map over ranks, or of a scope in it, has its own: no other rank holds them.
+fn private_to_iterations(sdfg: &Sdfg) -> BTreeSet<ContainerId> {
+    let mut nodes = sdfg.states().flat_map(|(_, state)| state.nodes());
+    if !nodes.any(|(_, node)| node.kind.is_map_over_ranks()) {
+        return BTreeSet::new();
+    }
+    let is_private = |(id, (state, scope)): &(ContainerId, (StateId, NodeId))| {
+        let container = sdfg.container(*id);
+        let graph = sdfg.state(*state);
+        let tree = ScopeTree::of(graph);
+        let mut around = tree.enclosing_scope(Some(*scope));
+        container.transient
+            && !container.is_alias()
+            && container.distribution == Distribution::Replicated
+            && around.any(|entry| graph.node(entry).kind.is_map_over_ranks())
+    };
+    owning_scopes(sdfg).into_iter().filter(is_private).map(|(id, _)| id).collect()
 }
 
 /// The first entry that has another value, or none, in the second map.

@@ -38,6 +38,7 @@ use crate::pattern::{NodeClass, Pattern};
 ///
 /// # Refusals
 ///
+/// - The map has a schedule of a device: the node runs on the host.
 /// - The map contains more than one tasklet, or the tasklet computes no product of two elements.
 /// - More than one factor is the same in all iterations, or a number multiplies integers.
 /// - The product is not added with `wcr(sum)`.
@@ -124,6 +125,7 @@ impl Transformation for LiftToLibrary {
     fn check(&self, site: &Site<'_>) -> Result<Evidence, Refusal> {
         let tree = site.scopes();
         let product = Product::of(site.state(), &tree, site.found.node(0))?;
+        nested_maps::on_host(site, product.map)?;
         let label = site.label(0);
         let result = site.sdfg.container(product.write.container());
         for (number, id) in product.containers().into_iter().enumerate() {

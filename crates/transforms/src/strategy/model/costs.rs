@@ -18,7 +18,7 @@ use super::binding::Storage;
 use super::elements::BOXES;
 use super::error::ModelError;
 use super::fixed::fix_scalars;
-use super::flow::{Flow, Program, Walk, everything};
+use super::flow::{Flow, Origin, Program, Walk, everything};
 use super::load::Load;
 use super::machine::Machine;
 use super::operator::{Operand, Operator};
@@ -133,7 +133,11 @@ impl Model {
                 same.map_or(0, |operand| operand.accesses.len())
             };
             let n_later = flow.later.iter().map(|other| n_accesses(&self.operators[*other].writes)).sum();
-            let n = transfer::n_boxes(n_accesses(&source.writes), n_accesses(&target.reads), n_later);
+            let n_left = match flow.origin {
+                Origin::Written => n_accesses(&source.writes),
+                Origin::Passed => 1,
+            };
+            let n = transfer::n_boxes(n_left, n_accesses(&target.reads), n_later);
             check(target, flow.storage, n)?;
         }
         // Each thread takes every so many flows: those of an operation with many configurations are next to each other.
@@ -163,7 +167,7 @@ impl Model {
             source: (&self.operators[flow.source], &self.configurations[flow.source]),
             target: (&self.operators[flow.target], &self.configurations[flow.target]),
         };
-        Transfer::new(&ends, flow.storage, times, later, self.machine.ranks)
+        Transfer::new(&ends, (flow.storage, flow.origin), times, later, self.machine.ranks)
     }
 
     /// Approximations of the model: the place and the substitute.

@@ -6,6 +6,8 @@
 //! are written. The model is an upper bound where data decide the path. It assumes that every arm of such a
 //! branch runs, and that the previous values may also remain. It counts operations that a jump may skip, and
 //! the values at the jump may also exist at its target.
+//!
+//! Ranks hold what the caller passes as the first operation needs it that reads the argument. Other operations fetch from there.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,14 +33,25 @@ const DEPTH: usize = 64;
 /// Elements of a storage that one operation leaves for another.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Flow {
-    /// The operation that wrote them.
+    /// The operation that wrote them, or the first one that read them of the caller.
     pub(super) source: usize,
+    /// Whether the source wrote them.
+    pub(super) origin: Origin,
     /// The operation that reads them.
     pub(super) target: usize,
     /// Their places.
     pub(super) storage: Storage,
     /// Operations that surely wrote to the storage in between; what they wrote flows from them.
     pub(super) later: Vec<usize>,
+}
+
+/// Where elements come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Origin {
+    /// The operation wrote them.
+    Written,
+    /// The caller passed them, and ranks hold them as the operation needs them.
+    Passed,
 }
 
 /// The operations of a program and what flows between them.
@@ -58,14 +71,23 @@ pub(super) struct Program {
 /// Arms of branches that are open, each with a number of this execution of the branch.
 type Arms = Vec<(usize, usize)>;
 
-/// An execution of an operation that wrote to a storage.
+/// An execution of an operation that wrote to a storage, or the caller's values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Written {
-    by: usize,
-    /// Tells executions apart.
+    by: Writer,
+    /// Tells executions apart; 0 for the caller.
     time: usize,
     /// Arms that it is in; outside of them it may not have happened.
     arms: Arms,
+}
+
+/// The writer of elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Writer {
+    /// The caller passes an argument.
+    Caller,
+    /// An operation, by its number.
+    Operator(usize),
 }
 
 /// Writers of each storage, the latest last.
@@ -119,6 +141,8 @@ pub(super) struct Walk<'a> {
     n_choices: usize,
     /// The times of what each operation has read of each storage.
     read: BTreeMap<(usize, Storage), BTreeSet<usize>>,
+    /// Of each argument the first operation that reads it.
+    first_readers: BTreeMap<Storage, usize>,
     time: usize,
 }
 
@@ -140,6 +164,12 @@ impl<'a> Walk<'a> {
             means: BTreeMap::new(),
             bound: BTreeMap::new(),
         });
+        let bindings = &walk.calls[call].bindings;
+        let arguments = sdfg.containers().filter(|(_, container)| container.is_argument());
+        let passed = || vec![Written { by: Writer::Caller, time: 0, arms: Arms::new() }];
+        walk.writers = arguments
+            .filter_map(|(id, _)| bindings.get(&id).map(|binding| (binding.storage, passed())))
+            .collect();
         walk.call(WalkPosition { call, times: 1, n_loops: 0, depth: 0 })?;
         if let Some(label) = iterations.keys().find(|label| !walk.told.contains(*label)) {
             return Err(ModelError::UnknownLoop { label: label.clone() });
@@ -449,20 +479,28 @@ impl<'a> Walk<'a> {
     fn reads(&mut self, target: usize, times: u64) {
         for operand in &self.program.operators[target].reads {
             let storage = operand.storage;
+            let first = *self.first_readers.entry(storage).or_insert(target);
             let writers = self.writers.get(&storage).map_or(&[][..], Vec::as_slice);
             let read = self.read.entry((target, storage)).or_default();
-            for (at, Written { by: source, time, .. }) in writers.iter().enumerate() {
+            for (at, Written { by, time, .. }) in writers.iter().enumerate() {
                 if !read.insert(*time) {
                     continue;
                 }
-                let operators = &self.program.operators;
-                let surely = |written: &&Written| {
-                    let mut operands =
-                        operators[written.by].writes.iter().filter(|one| one.storage == storage);
-                    self.arms.starts_with(&written.arms) && operands.all(Operand::is_certain)
+                let (source, origin) = match by {
+                    Writer::Operator(source) => (*source, Origin::Written),
+                    // They are where the first reader needs them.
+                    Writer::Caller if first == target => continue,
+                    Writer::Caller => (first, Origin::Passed),
                 };
-                let later = writers[at + 1..].iter().filter(surely).map(|written| written.by).collect();
-                let flow = Flow { source: *source, target, storage, later };
+                let operators = &self.program.operators;
+                let surely = |written: &Written| {
+                    let Writer::Operator(by) = written.by else { return None };
+                    let mut operands = operators[by].writes.iter().filter(|one| one.storage == storage);
+                    let is_sure = self.arms.starts_with(&written.arms) && operands.all(Operand::is_certain);
+                    is_sure.then_some(by)
+                };
+                let later = writers[at + 1..].iter().filter_map(surely).collect();
+                let flow = Flow { source, origin, target, storage, later };
                 *self.program.flows.entry(flow).or_insert(0) += times;
             }
         }
@@ -477,13 +515,16 @@ impl<'a> Walk<'a> {
                 Vec::new()
             };
             let writers = self.writers.entry(operand.storage).or_default();
-            writers.retain(|old| {
-                let operator = &self.program.operators[old.by];
-                let covered = operator.writes.iter().filter(|one| one.storage == operand.storage);
-                old.by != by && covered.into_iter().any(|one| is_left(&everything(operator, one), &new))
+            writers.retain(|old| match old.by {
+                Writer::Caller => is_left(&[operand.all()], &new),
+                Writer::Operator(old) => {
+                    let operator = &self.program.operators[old];
+                    let covered = operator.writes.iter().filter(|one| one.storage == operand.storage);
+                    old != by && covered.into_iter().any(|one| is_left(&everything(operator, one), &new))
+                }
             });
             self.time += 1;
-            writers.push(Written { by, time: self.time, arms: self.arms.clone() });
+            writers.push(Written { by: Writer::Operator(by), time: self.time, arms: self.arms.clone() });
         }
     }
 }

@@ -158,6 +158,11 @@ impl Operand {
         self.accesses.iter().map(sides).collect()
     }
 
+    /// All elements of the storage.
+    pub(super) fn all(&self) -> Sides {
+        self.extents.iter().map(|extent| Side::interval(0, *extent as i64)).collect()
+    }
+
     /// The part of the container that a rank holds before it computes: each dimension of the container is cut where the
     /// dimension of the domain is that leads through it. Ranks that differ in other dimensions hold copies.
     pub(super) fn owned(&self, operator: &Operator, configuration: &[u32], block: &Block) -> Sides {

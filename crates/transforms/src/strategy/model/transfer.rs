@@ -1,5 +1,5 @@
 //! Traffic of an edge: bytes that each rank fetches to go from the layout that one operation leaves to the
-//! layout that another one needs.
+//! layout that another one needs. Of an argument, the first operation that reads it leaves the parts that it owns.
 //!
 //! The data that the source leaves for the target is divided into disjoint boxes. From each box, a rank
 //! fetches the elements of its owned part that the source did not leave on it: a difference of two products of
@@ -8,9 +8,9 @@
 
 use super::binding::Storage;
 use super::elements::{BOXES, Side, Sides, count, intervals, pieces};
-use super::flow::everything;
-use super::holding::{Axis, Held, Holding};
-use super::operator::{Operand, Operator};
+use super::flow::{Origin, everything};
+use super::holding::{Axis, Held, Holding, Part};
+use super::operator::{Index, Operand, Operator};
 use crate::strategy::layouts::Layouts;
 
 /// An edge.
@@ -108,48 +108,36 @@ impl Transfer {
     /// most [`BOXES`].
     pub(super) fn new(
         ends: &Ends<'_>,
-        storage: Storage,
+        (storage, origin): (Storage, Origin),
         times: u64,
         later: Vec<Sides>,
         n_ranks: u32,
     ) -> Option<Self> {
         let ((source, from), (target, to)) = (ends.source, ends.target);
         let of = |operands: &'_ [Operand]| operands.iter().position(|one| one.storage == storage);
-        let writing = &source.writes[of(&source.writes)?];
         let reading = &target.reads[of(&target.reads)?];
-        let (written, read) = (everything(source, writing), everything(target, reading));
+        let leaving = match origin {
+            Origin::Written => &source.writes[of(&source.writes)?],
+            Origin::Passed => &source.reads[of(&source.reads)?],
+        };
+        let (written, n_left) = match origin {
+            Origin::Written => (everything(source, leaving), leaving.accesses.len()),
+            Origin::Passed => (vec![leaving.all()], 1),
+        };
+        let read = everything(target, reading);
         if n_elements(&written, &read, &later) == 0 {
             return None;
         }
-        let left_axes: Vec<Axis<'_, Side>> = writing
-            .accesses
-            .iter()
-            .flat_map(|access| access.iter().zip(&writing.extents))
-            .map(|(index, extent)| Axis {
-                dimensions: index.dimensions(),
-                of: Box::new(move |parts| {
-                    let part = |dimension| parts.iter().find(|part| part.dimension == dimension);
-                    let bounds = |dimension: usize| {
-                        let n = source.domain[dimension];
-                        part(dimension).map_or((0, n), |part| part.bounds(n))
-                    };
-                    index.side(*extent, bounds, i64::MAX)
-                }),
-            })
-            .collect();
-        let owned_axes: Vec<Axis<'_, Side>> = (0..reading.extents.len())
-            .map(|dimension| Axis {
-                dimensions: reading
-                    .lead(target, dimension)
-                    .map(|(leading, ..)| leading)
-                    .into_iter()
-                    .collect(),
-                of: Box::new(move |parts| reading.owned_side(target, dimension, parts.first().copied())),
-            })
-            .collect();
-        let left = Holding::new(from, n_ranks, &left_axes);
-        let owned = Holding::new(to, n_ranks, &owned_axes);
-        let way = if writing.accesses.len() == 1 {
+        let left = match origin {
+            Origin::Written => Holding::new(from, n_ranks, &written_axes(source, leaving)),
+            Origin::Passed => {
+                let mut held = Holding::new(from, n_ranks, &owned_axes(source, leaving));
+                hold_whole_everywhere(&mut held, leaving, n_ranks);
+                held
+            }
+        };
+        let owned = Holding::new(to, n_ranks, &owned_axes(target, reading));
+        let way = if n_left == 1 {
             in_boxes([&written, &read, &later], &left, &owned, n_ranks as usize)
         } else {
             None
@@ -295,6 +283,43 @@ impl Piece {
             }
         }
         all
+    }
+}
+
+/// Elements that an operation writes on each rank, an axis for each dimension of each access.
+fn written_axes<'a>(operator: &'a Operator, operand: &'a Operand) -> Vec<Axis<'a, Side>> {
+    let axis = |(index, extent): (&'a Index, &'a u64)| Axis {
+        dimensions: index.dimensions(),
+        of: Box::new(move |parts: &[Part]| {
+            let part = |dimension| parts.iter().find(|part| part.dimension == dimension);
+            let bounds = |dimension: usize| {
+                let n = operator.domain[dimension];
+                part(dimension).map_or((0, n), |part| part.bounds(n))
+            };
+            index.side(*extent, bounds, i64::MAX)
+        }),
+    };
+    operand.accesses.iter().flat_map(|access| access.iter().zip(&operand.extents)).map(axis).collect()
+}
+
+/// Elements that each rank owns for an operation that reads them, an axis for each dimension of the container.
+fn owned_axes<'a>(operator: &'a Operator, operand: &'a Operand) -> Vec<Axis<'a, Side>> {
+    let axis = |dimension: usize| Axis {
+        dimensions: operand.lead(operator, dimension).map(|(leading, ..)| leading).into_iter().collect(),
+        of: Box::new(move |parts: &[Part]| operand.owned_side(operator, dimension, parts.first().copied())),
+    };
+    (0..operand.extents.len()).map(axis).collect()
+}
+
+/// Lets every rank hold a container that no rank has a part of: ranks without iterations hold it, too.
+fn hold_whole_everywhere(holding: &mut Holding<Side>, operand: &Operand, n_ranks: u32) {
+    let all = operand.all();
+    let Holding { held, patterns, .. } = holding;
+    for held in held {
+        let mut axes = patterns.iter().zip(&held.patterns).zip(&all);
+        if axes.all(|((patterns, pattern), all)| patterns[*pattern as usize].iter().all(|side| side == all)) {
+            held.n_ranks = n_ranks;
+        }
     }
 }
 

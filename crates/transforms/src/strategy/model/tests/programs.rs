@@ -106,6 +106,58 @@ fn a_stencil_exchanges_its_halo_in_each_time_step() {
     }
 }
 
+/// Two maps read the argument `A`: sums of rows, and sums of columns.
+const SHARED: &str = "sdfg shared {
+  symbol N: i64
+  array A: f64[N, N]
+  array x: f64[N]
+  array y: f64[N]
+  state s {
+    access A
+    access x
+    access y
+    map rows [i = 0:N, j = 0:N] {
+      tasklet f (a) -> (o) { o = a }
+      rows.A -> f.a: A[i, j]
+      f.o -> rows.x: x[i] wcr(sum)
+    }
+    map columns [i = 0:N, j = 0:N] {
+      tasklet f_1 (a) -> (o) { o = a }
+      columns.A -> f_1.a: A[i, j]
+      f_1.o -> columns.y: y[j] wcr(sum)
+    }
+    A -> rows.A
+    rows.x -> x
+    A -> columns.A
+    columns.y -> y
+  }
+}";
+
+#[test]
+fn an_argument_is_where_the_first_map_needs_it() {
+    let model = model(SHARED, &[("N", 12)], 4).expect("a model");
+    assert_eq!(flows(&model), [("s.rows".to_owned(), "s.columns".to_owned(), 1)]);
+    let fetched = |rows: [u32; 2], columns: [u32; 2]| {
+        let of = |vertex, end, parts: [u32; 2]| {
+            let number =
+                model.configurations(vertex).iter().position(|configuration| *configuration == parts);
+            model.layouts(0, end).of(number.expect("a configuration"))
+        };
+        model.fetched(
+            0,
+            of(0, crate::strategy::End::Source, rows),
+            of(1, crate::strategy::End::Target, columns),
+        )
+    };
+    // A rank has three rows, and fetches the nine others of its three columns.
+    assert_eq!(fetched([4, 1], [1, 4]), [8 * 9 * 3; 4]);
+    assert_eq!(fetched([4, 1], [4, 1]), [0; 4]);
+    // Of all columns, it fetches the other rows.
+    assert_eq!(fetched([4, 1], [1, 1]), [8 * 9 * 12, 0, 0, 0]);
+    // All ranks hold what is not cut.
+    assert_eq!(fetched([1, 1], [2, 2]), [0; 4]);
+}
+
 #[test]
 fn what_is_not_modelled_is_refused_with_its_place() {
     let query = include_str!("../../../../../../programs/query.sdft");
@@ -280,9 +332,9 @@ fn arms_that_symbols_decide_are_exact_and_others_are_all_counted() {
     let mut sorted = expected.to_vec();
     sorted.sort();
     assert_eq!(found, sorted);
-    // Without the known arm nothing is written to A.
+    // Without the known arm nothing is written to A, and both arms fetch the caller's where `first` needs it.
     let few = model(CHOICES, &[("N", 8)], 2).expect("a model");
-    assert_eq!((few.n_vertices(), flows(&few)), (3, Vec::new()));
+    assert_eq!((few.n_vertices(), flows(&few)), (3, vec![flow("first", "all", 1), flow("first", "half", 1)]));
     let branching = include_str!("../../../../../../programs/branching.sdft");
     let model = model(branching, &[], 4).expect("a model");
     assert_eq!((model.n_vertices(), model.edges().len(), model.approximations().len()), (3, 2, 1));
