@@ -560,9 +560,9 @@ fn blocked_products_of_any_size() {
         [41, 2, 75, 2, 1],
         [70, 23, 33, 1, 1],
         [43, 53, 600, 1, 1],
-        // One row, and few rows beside a matrix that leaves the second-level cache.
+        // One row, and rows that need copies of a long matrix.
         [1, 530, 37, 2, 1],
-        [2, 700, 375, 1, 1],
+        [18, 60, 515, 1, 1],
         // Products of few terms, with several blocks of rows and several panels of columns.
         [70, 530, 3, 1, 1],
     ];
@@ -580,7 +580,9 @@ fn blocked_products_of_any_size() {
             .unwrap_or_else(|error| panic!("{error}"));
         let object = llvm::compile(&plan, &options).unwrap_or_else(|error| panic!("{error}"));
         let library = Library::load(&object).unwrap_or_else(|error| panic!("{error}"));
-        for sizes in SIZES.into_iter().chain(small_sizes(60)) {
+        // Few rows beside a matrix whose rows are far apart.
+        let large = [[2, 1800, 1750, 1, 1]].into_iter().filter(|_| case.node == PRODUCTS[0].node);
+        for sizes in SIZES.into_iter().chain(small_sizes(60)).chain(large) {
             let extent = |label: char| sizes["MNKBX".find(label).expect("a label")];
             let mut arguments = Arguments::new();
             for label in "MNKBX".chars() {

@@ -45,8 +45,13 @@ const TINY: i64 = 64;
 const FEW_PRODUCTS: i64 = 16;
 /// Rows up to which a `B` that is far away is read in the order of memory.
 const SWEPT_ROWS: i64 = 16;
-/// Elements of a `B` that leaves the second-level cache.
-const FAR: i64 = 1 << 18;
+/// Products of an element up to which a panel that is read in place stays in the second-level cache.
+const NEAR_PRODUCTS: i64 = 512;
+/// Elements of a `B` whose rows are so far apart that tiles which walk down its columns wait for addresses and for memory.
+const FAR: i64 = 3 << 20;
+/// Rows of `B` that are copied side by side, and strips that a thread copies in this way.
+const ROWS_TOGETHER: i64 = 8;
+const STRIPS_TOGETHER: i64 = 7;
 /// The panels of `B`.
 const PANELS: &str = "__panels";
 /// The rows of `A` of a tile.
@@ -250,7 +255,11 @@ state bounds {{}}
 
     /// Whether copies of parts of the matrices would take longer than they save.
     fn reads_in_place(&self, template: &mut Template) -> Truth {
-        let few_rows = self.is_below(template, self.row, super::thin::FEW_ROWS + 1);
+        // More rows of `B` than fit into the second-level cache beside each other come from far away for each tile.
+        let is_near = self.is_below(template, self.depth, NEAR_PRODUCTS + 1);
+        let few_rows = self.is_below(template, self.row, super::thin::FEW_ROWS + 1).and(is_near);
+        // Tiles that are copied need as many rows as they have.
+        let few_rows = few_rows.or(self.is_below(template, self.row, SWEPT_ROWS + 1));
         let few_products = self.is_below(template, self.depth, FEW_PRODUCTS + 1);
         let few_columns = self.is_below(template, self.column, 2 * self.columns());
         few_rows.or(few_products).or(few_columns)
@@ -282,12 +291,20 @@ state bounds {{}}
     }
 
     /// Whether `B` should be read once in the order of memory: a single row needs no element of it twice, and few rows wait for one that
-    /// is far away.
+    /// is far away. The result is loaded and stored once for each group of rows of `B`.
     fn sweeps(&self, template: &mut Template) -> Truth {
         let is_row = self.is_below(template, self.row, 2);
+        let has_group = self.is_below(template, self.depth, super::sweep::TOGETHER).not();
         let is_low = self.is_below(template, self.row, SWEPT_ROWS + 1);
+        let is_far = self.is_far(template);
+        let is_wide = self.is_below(template, self.column, self.columns()).not();
+        is_row.or(is_low.and(is_far)).and(is_wide).and(has_group)
+    }
+
+    /// Whether the elements of `B` are far apart.
+    fn is_far(&self, template: &mut Template) -> Truth {
         let extents = [self.column, self.depth].map(|label| &self.contraction.extents[label]);
-        let is_far = match extents.map(|extent| extent.as_int()) {
+        match extents.map(|extent| extent.as_int()) {
             [Some(columns), Some(products)] if columns.saturating_mul(products) >= FAR => Truth::Yes,
             [Some(_), Some(_)] => Truth::No,
             _ => Truth::Open(format!(
@@ -295,9 +312,7 @@ state bounds {{}}
                 template.extent(extents[0]),
                 template.extent(extents[1])
             )),
-        };
-        let is_wide = self.is_below(template, self.column, self.columns()).not();
-        is_row.or(is_low.and(is_far)).and(is_wide)
+        }
     }
 
     /// Whether there are fewer products than `least`, where an extent is not known before the run.
@@ -416,10 +431,25 @@ state bounds {{}}
         let first = self.first_of(template, self.column, width, "__strip");
         let column = format!("{first} + __j");
         let mut outer = self.outer(template, &self.around_of(self.right));
-        outer.push(format!("__strip = 0:{}", self.parts(template, self.column, width)));
-        let is_in_order = self.right.labels.last().copied().flatten() == Some(self.column);
-        let [k, j] = ["__k = 0:__count".to_owned(), format!("__j = 0:{width}")];
-        let inner = if is_in_order { [k, j] } else { [j, k] };
+        let all = self.parts(template, self.column, width);
+        let j = format!("__j = 0:{width}");
+        let inner = if self.is_in_order() {
+            // Few rows at a time, which processors fetch ahead side by side: the rows of one strip are far apart.
+            let groups = self.parts(template, self.column, width * STRIPS_TOGETHER);
+            outer.push(format!("__side = 0:{groups}"));
+            let first = format!("{STRIPS_TOGETHER} * __side");
+            vec![
+                format!("__group = 0:(__count + {}) // {ROWS_TOGETHER}", ROWS_TOGETHER - 1),
+                format!("__strip = {first}:min({first} + {STRIPS_TOGETHER}, {all})"),
+                format!(
+                    "__k = {ROWS_TOGETHER} * __group:min({ROWS_TOGETHER} * __group + {ROWS_TOGETHER}, __count)"
+                ),
+                j,
+            ]
+        } else {
+            outer.push(format!("__strip = 0:{all}"));
+            vec![j, "__k = 0:__count".to_owned()]
+        };
         let from =
             self.element_at(operand, self.right, &[(self.column, &column), (self.depth, "__first + __k")]);
         let mut to: Vec<String> = self.around_of(self.right).into_iter().map(param).collect();

@@ -1,7 +1,7 @@
 //! Loops that read `B` once in the order of memory, for products with few rows, in the `fast` expansion.
 //!
-//! With one row, each element of `B` takes part in one product: the speed of memory is the limit. With few rows and a `B` that
-//! leaves the second-level cache, it is, too, and tiles that walk down the columns of `B` wait for each of its rows. These
+//! With one row, each element of `B` takes part in one product: the speed of memory is the limit. With few rows and a large `B`,
+//! it is, too, and tiles that walk down the columns of `B` wait for each of its rows. These
 //! loops go through [`TOGETHER`] rows of `B` at a time, side by side, and add their products to each row of the result. A chunk of these
 //! rows stays in the first-level cache while the rows of `A` pass.
 
@@ -11,7 +11,7 @@ use crate::error::ExpandErrorKind;
 use crate::template::{Template, converted};
 
 /// Rows of `B` whose products are added to the result at a time. Each addition loads and stores the result.
-const TOGETHER: i64 = 8;
+pub(super) const TOGETHER: i64 = 8;
 /// Columns of a chunk. Threads share chunks.
 const CHUNK: i64 = 512;
 

@@ -16,7 +16,9 @@ use crate::template::{Template, converted};
 /// Rows up to which `B` is read in place.
 pub(super) const FEW_ROWS: i64 = 32;
 /// Products of an element from which lanes run over them, for one row or column, and for two of them.
-const LONG: [i64; 2] = [16, 64];
+const LONG: [i64; 2] = [8, 16];
+/// Lanes of a row of sums in memory where lanes run over products.
+const FOLDED: i64 = 2;
 /// Bytes of a register.
 pub(super) const REGISTER: i64 = 64;
 /// Rows of a tile for lanes along a large matrix: with three registers each, sums fill 12.
@@ -150,12 +152,10 @@ impl Blocks<'_> {
 
     /// Whether lanes over products pay for a thin matrix with this label.
     fn has_dots(&self, template: &mut Template, short: Label) -> Truth {
-        let pays = |(number, long): (i64, i64), template: &mut Template| {
+        LONG.into_iter().zip(1..).fold(Truth::No, |pays, (long, number)| {
             let is_thin = self.is_below(template, short, number + 1);
-            is_thin.and(self.is_below(template, self.depth, long).not())
-        };
-        let [one, two] = LONG;
-        pays((1, one), template).or(pays((2, two), template))
+            pays.or(is_thin.and(self.is_below(template, self.depth, long).not()))
+        })
     }
 }
 
@@ -191,7 +191,8 @@ impl Thin<'_> {
             Form::Long => (LANE_ROWS, self.blocks.columns()),
             Form::Dots | Form::Short => (ROWS, self.lanes()),
         };
-        for name in ["sums", "tile"] {
+        let stored = if self.form == Form::Dots { FOLDED } else { width };
+        for (name, width) in [("sums", width), ("tile", stored)] {
             let shape = [rows.to_string(), width.to_string()];
             template.transient(&self.name(name), self.blocks.element(), &shape);
         }
@@ -362,22 +363,15 @@ __strips.{name} -> {name}
         };
         let c = self.result(target, &format!("{ROWS} * __at + __r"), "__part");
         let tile = self.name("tile");
-        // Halves are added until one lane is left.
-        let mut sums: Vec<String> = (0..lanes).map(|lane| format!("__x[{lane}]")).collect();
-        while sums.len() > 1 {
-            let half = sums.len() / 2;
-            sums = (0..half).map(|lane| format!("({} + {})", sums[lane], sums[lane + half])).collect();
-        }
         let write = format!(
             "map __write [__r = 0:min({ROWS}, {long} - {ROWS} * __at)] schedule(sequential) {{
-tasklet __scale (__x) -> (__o) {{ __o = {scale}{sum} }}
-__write.{tile} -> __scale.__x: {tile}[__r, 0:{lanes}]
+tasklet __scale (__x) -> (__o) {{ __o = {scale}(__x[0] + __x[1]) }}
+__write.{tile} -> __scale.__x: {tile}[__r, 0:{FOLDED}]
 __scale.__o -> __write.__out: {c}{resolution}
 }}
 __stored -> __write.{tile}
 ",
             scale = self.scale()?,
-            sum = sums.concat(),
             resolution = store.resolution(),
         );
         let write = Written::by(write, "__write");
@@ -391,6 +385,7 @@ __stored -> __write.{tile}
         });
         let rest = (format!("{depth} // {lanes}:({depth} + {}) // {lanes}", lanes - 1), chosen);
         let loops = Loops { rows: ROWS, width: lanes, size: ROWS, products, rest: Some(rest), parts: short };
+
         self.multiply(template, target, &loops, factors(&k), &write);
         Ok(())
     }
@@ -427,6 +422,41 @@ __parts.{right} -> __products{name}.{right}
         )
     }
 
+    /// Maps that add the halves of each row of sums, until [`FOLDED`] lanes are left for the tile. Lanes of one row in registers are added
+    /// by few instructions, those of several rows in memory by gathers.
+    fn folded(&self, template: &mut Template, rows: i64, width: i64) -> String {
+        let (mut text, mut half) = (String::new(), width / 2);
+        let (mut node, mut from) = ("__end".to_owned(), self.name("sums"));
+        while half >= FOLDED {
+            let (next, to) = if half == FOLDED {
+                ("__stored".to_owned(), self.name("tile"))
+            } else {
+                let (next, to) = (format!("__half{half}"), self.name(&format!("half{half}")));
+                template.transient(&to, self.blocks.element(), &[rows.to_string(), half.to_string()]);
+                text.push_str(&format!("access {next} = {to}\n"));
+                (next, to)
+            };
+            text.push_str(&format!(
+                "map __fold{half} [__r = 0:{rows}] schedule(unrolled) {{
+map __fold{half}_lanes [__j = 0:{half}] schedule(simd) {{
+tasklet __fold{half}_add (__x, __y) -> (__o) {{ __o = __x + __y }}
+__fold{half}_lanes.{from} -> __fold{half}_add.__x: {from}[__r, __j]
+__fold{half}_lanes.{from} -> __fold{half}_add.__y: {from}[__r, __j + {half}]
+__fold{half}_add.__o -> __fold{half}_lanes.{to}: {to}[__r, __j]
+}}
+__fold{half}.{from} -> __fold{half}_lanes.{from}
+__fold{half}_lanes.{to} -> __fold{half}.{to}
+}}
+{node} -> __fold{half}.{from}
+__fold{half}.{to} -> {next}
+"
+            ));
+            (node, from) = (next, to);
+            half /= 2;
+        }
+        text
+    }
+
     /// Appends the state that computes and writes tiles.
     fn multiply(
         &self,
@@ -451,6 +481,12 @@ order __between -> __products_rest
             ));
             last = "__products_rest";
         }
+        let stored = match self.form {
+            Form::Dots => self.folded(template, *rows, *width),
+            Form::Long | Form::Short => {
+                format!("__end -> __stored: {sums}[0:{rows}, 0:{width}] -> {tile}[0:{rows}, 0:{width}]\n")
+            }
+        };
         let edges = write.edges(&["__parts", "__tiles"], "__out");
         let mut outer = blocks.outer(template, &blocks.around());
         outer.push(format!("__at = 0:{}", blocks.parts(template, self.long, *size)));
@@ -477,8 +513,7 @@ order __clear -> __zeros
 __clear.{sums} -> __begin
 order __begin -> __products
 {last}.{sums} -> __end
-__end -> __stored: {sums}[0:{rows}, 0:{width}] -> {tile}[0:{rows}, 0:{width}]
-{write}{to_parts}}}
+{stored}{write}{to_parts}}}
 __tiles.{left} -> __parts.{left}
 __tiles.{right} -> __parts.{right}
 {to_tiles}}}
