@@ -6,7 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sdfg::ir::{Container, Lifetime};
+use sdfg::dtype::ScalarType;
+use sdfg::ir::{Container, Lifetime, Volume};
 use sdfg::symbolic::{Atom, Expr, Symbol};
 use sdfg::tasklet::{ConnectorId, TypedExpression, TypedExpressionKind, TypedStatement};
 use sdfg::value::Value;
@@ -15,9 +16,11 @@ use super::Lowering;
 use super::call_frame::CallFrame;
 use super::error::LowerError;
 use super::scope::Nest;
+use super::stream::length_of;
 use super::uses::Uses;
 use crate::plan::{
-    Allocation, Binding, BufferId, LoopDimension, Part, Push, PushedQueues, Statement, Touch, touches,
+    Allocation, Binding, BufferId, Location, LoopDimension, Part, Pop, Push, PushedQueues, Row, Statement,
+    Touch, touches,
 };
 
 impl<'g> Lowering<'g> {
@@ -100,6 +103,35 @@ impl<'g> Lowering<'g> {
             ));
         }
         Ok(())
+    }
+
+    /// Elements of a queue to another one, by way of memory of the host: a device has much to do for a copy of one element.
+    pub(super) fn forward_at_once(
+        &mut self,
+        (from, to): (&Location, &Location),
+        volume: &Volume,
+        label: &str,
+    ) -> Vec<Statement> {
+        let element = self.plan.buffer(from.buffer).element;
+        let mut statements = Vec::new();
+        let (count, waits) = match volume {
+            Volume::Exact(count) => (count.clone(), true),
+            Volume::AtMost(_) | Volume::Dynamic => {
+                let variable = self.new_variable("length", ScalarType::I64);
+                let length = Expr::symbol(variable.clone());
+                statements.push(Statement::Set { variable, value: length_of(element, from) });
+                (volume.bound().map_or(length.clone(), |most| Expr::min(most, &length)), false)
+            }
+        };
+        let (memory, (before, after)) = self.temporary("moved", element, vec![count.clone()]);
+        let row = Row { first: memory.origin, count, stride: Expr::one() };
+        let label = label.to_owned();
+        let pop = Pop { label: label.clone(), queue: from.clone(), to: row.clone(), waits, taken: None };
+        let push = Push { label, from: row, queue: to.clone() };
+        statements.extend(before);
+        statements.extend([Statement::Pop(pop), Statement::Push(push)]);
+        statements.extend(after);
+        statements
     }
 
     /// Refuses a stream in memory of a device that outlives the run.

@@ -194,6 +194,11 @@ impl<'g> Lowering<'g> {
             let from = Row { first, count: Expr::one(), stride: Expr::one() };
             Statement::Push(Push { label: label.to_owned(), from, queue: in_turn(to, k) })
         };
+        if let (Some(from), Some(to)) = (single(from), single(to))
+            && (self.is_device_queue(from.buffer) || self.is_device_queue(to.buffer))
+        {
+            return self.forward_at_once((&from, &to), volume, label);
+        }
         if let Volume::Exact(count) = volume {
             return self.one_by_one(count.clone(), &mut |this, k| {
                 let (pop, cell) = this.pop_one(from, k, true, None, label);
