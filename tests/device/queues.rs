@@ -136,6 +136,37 @@ const PUSHING: &[Pushing] = &[
         sizes: &[2, 100, 300],
     },
     Pushing {
+        name: "kernels that find a few elements at the end of the queue's memory",
+        text: "sdfg rest {
+  symbol N: i64
+  array A: i64[N] storage(gpu_global)
+  array B: i64[6, N]
+  array C: i64[6 * N]
+  transient stream S: i64 storage(gpu_global)
+  for r: k = 0:6 {
+    state s {
+      access A
+      access B
+      map m [i = 0:N] schedule(gpu_grid) {
+        tasklet t (a) -> (s) { s = k + 1 }
+        m.A -> t.a: A[i]
+        t.s -> m.S: S
+      }
+      access S
+      A -> m.A
+      m.S -> S
+      S -> B: S -> B[k, 0:N] atmost(N - 1)
+    }
+  }
+  state rest {
+    access S
+    access C
+    S -> C: S -> C[0:6 * N] dynamic
+  }
+}",
+        sizes: &[1, 90],
+    },
+    Pushing {
         name: "a loop with an empty queue in each iteration",
         text: "sdfg rounds {
   symbol N: i64
