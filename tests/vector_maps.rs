@@ -612,6 +612,27 @@ fn rests_beside_tiles_have_a_mask() {
     assert!(!code("x86-64-v3").contains("masked"));
 }
 
+/// Loops that fill their vectors have no mask, also where the bounds are symbols.
+#[test]
+fn whole_vectors_have_no_mask() {
+    let text =
+        tile(16).replace("[j = 0:16]", "[j = 16 * t:16 * t + 16]").replace("[k, j]", "[k, j - 16 * t]");
+    let text = text
+        .replace("sums[j]", "sums[j - 16 * t]")
+        .replace("map row [j = 16 * t:16 * t + 16]", "map row [j = 0:16]");
+    let text = text.replacen("B[k, j - 16 * t]", "B[k, j]", 1).replacen(
+        "row.A -> t.a: A[k, j - 16 * t]",
+        "row.A -> t.a: A[k, j]",
+        1,
+    );
+    let options = CompileOptions { cpu: Cpu::named("x86-64-v4"), ..CompileOptions::default() };
+    let plan = lower(&read(&text), &options.target(), &options.lowering());
+    let plan = plan.unwrap_or_else(|error| panic!("{error}"));
+    assert!(plan.to_string().contains("j = 16*t:16*t + 16"), "{plan}");
+    let code = llvm::llvm_ir(&plan, &options, false).unwrap_or_else(|error| panic!("{error}"));
+    assert!(!code.contains("masked"), "{code}");
+}
+
 /// Vectors of a loop whose number of iterations has a small maximum: whole registers that divide it, or else as many lanes as fit.
 #[test]
 fn vectors_divide_a_known_maximum() {

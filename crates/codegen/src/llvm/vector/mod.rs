@@ -143,7 +143,9 @@ impl<'ctx> Function<'_, 'ctx> {
 /// Whether the iterations that fill no vector run as one with a mask. Vectors of 64 bytes have masks for all operations. Those of
 /// fewer bytes are in loops that memory limits, where the rest counts little.
 fn masks_rest(vector: &Vector, body: &[Statement]) -> bool {
-    vector.register_bytes >= REGISTERS_WITH_MASKS && !body.iter().any(writes_in_order)
+    !vector.rest.is_empty()
+        && vector.register_bytes >= REGISTERS_WITH_MASKS
+        && !body.iter().any(writes_in_order)
 }
 
 /// Whether lanes write one after the other.
