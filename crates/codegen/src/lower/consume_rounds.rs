@@ -14,6 +14,7 @@ use super::call_frame::CallFrame;
 use super::dataflow::Graph;
 use super::error::LowerError;
 use super::memory::RootShape;
+use super::profile::timed;
 use super::scalar::less;
 use super::scope::{Carrier, Nest};
 use super::stream::length_of;
@@ -42,32 +43,15 @@ impl<'g> Lowering<'g> {
         (entry, node, consume): (NodeId, &'g Node, &'g Consume),
     ) -> Result<Vec<Statement>, LowerError> {
         let label = &node.label;
-        let unsupported = |what: String| LowerError::Unsupported { what, path: frame.at(label) };
-        if consume.condition.is_some() {
-            return Err(unsupported(format!("the condition of the consume scope `{label}` on a device")));
-        }
         let timer = self.timer(TimerKind::Consume, &frame.at(label));
         let mut statements = vec![Statement::Comment(format!("consume {label}"))];
         let mut hidden = self.bind_connectors(frame, graph, entry, &mut statements)?;
         let queue = self.consumed_queue(frame, graph, entry, label)?;
         statements.extend(self.take_checks());
-        let stream = self.plan.buffer(queue.buffer).clone();
-        let unsupported = |what: String| LowerError::Unsupported { what, path: frame.at(label) };
-        if !self.is_device_queue(queue.buffer) {
-            let name = &stream.name;
-            return Err(unsupported(format!(
-                "the stream `{name}` in host memory, which the consume scope `{label}` on a device takes elements from,"
-            )));
-        }
-        let elements = frame.translate(&consume.elements);
-        let count = self.new_variable("round", ScalarType::I64);
-        let number = Expr::symbol(count.clone());
-        let taken = {
-            let name = self.take_name(&format!("{label}_round"));
-            let buffer = Buffer::new(name, stream.element, number.clone(), Allocation::Dynamic);
-            self.push_buffer(buffer, RootShape::packed(vec![number.clone()]))
-        };
-        self.storages[taken.index()] = Storage::GpuGlobal;
+        let path = frame.at(label);
+        let unsupported = |what| LowerError::Unsupported { what, path: path.clone() };
+        self.takes_rounds(consume, &queue, label).map_err(unsupported)?;
+        let round = self.round(frame, consume, &queue, label);
         let map = Map {
             params: vec![consume.element.clone()],
             ranges: Subset(vec![Range::index(Expr::zero())]),
@@ -81,38 +65,81 @@ impl<'g> Lowering<'g> {
             carrier: Carrier::Kernel,
             nested: None,
             n_buffers: self.plan.buffers.len(),
-            round: Some(Round { taken, count: count.clone(), elements: elements.clone() }),
+            round: Some(round.clone()),
         };
         let mut kernel = self.kernel(frame, &nest)?;
-        let is_bounded = matches!(stream.allocation, Allocation::Queues { capacity: Some(_), .. });
-        if is_bounded && pushes_to(&mut kernel, queue.buffer) {
-            let what = format!(
-                "the consume scope `{label}` on a device, which pushes to the stream `{}` with a capacity,",
-                stream.name
-            );
-            return Err(LowerError::Unsupported { what, path: frame.at(label) });
+        if pushes_to(&mut kernel, queue.buffer) {
+            self.has_no_capacity(&queue, label).map_err(unsupported)?;
         }
         while let Some((symbol, old)) = hidden.pop() {
             frame.unbind(&symbol, old);
         }
+        statements.extend(self.rounds(&round, queue, kernel, label));
+        Ok(timed(timer, statements))
+    }
+
+    /// Memory for the elements of a round of a queue.
+    fn round(&mut self, frame: &CallFrame<'g>, consume: &Consume, queue: &Location, label: &str) -> Round {
+        let element = self.plan.buffer(queue.buffer).element;
+        let count = self.new_variable("round", ScalarType::I64);
+        let (name, size) = (self.take_name(&format!("{label}_round")), Expr::symbol(count.clone()));
+        let buffer = Buffer::new(name, element, size.clone(), Allocation::Dynamic);
+        let taken = self.push_buffer(buffer, RootShape::packed(vec![size]));
+        self.storages[taken.index()] = Storage::GpuGlobal;
+        Round { taken, count, elements: frame.translate(&consume.elements) }
+    }
+
+    /// Whether a consume scope can take the elements of a queue in rounds; the construct that it cannot run, as a noun phrase.
+    fn takes_rounds(&self, consume: &Consume, queue: &Location, label: &str) -> Result<(), String> {
+        if consume.condition.is_some() {
+            return Err(format!("the condition of the consume scope `{label}` on a device"));
+        }
+        if !self.is_device_queue(queue.buffer) {
+            let name = &self.plan.buffer(queue.buffer).name;
+            return Err(format!(
+                "the stream `{name}` in host memory, which the consume scope `{label}` on a device takes elements from,"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Refuses a queue that may be full in a round, though it has room when its elements are taken one after the other.
+    fn has_no_capacity(&self, queue: &Location, label: &str) -> Result<(), String> {
+        let stream = self.plan.buffer(queue.buffer);
+        let Allocation::Queues { capacity: Some(_), .. } = &stream.allocation else { return Ok(()) };
+        let name = &stream.name;
+        Err(format!(
+            "the consume scope `{label}` on a device, which pushes to the stream `{name}` with a capacity,"
+        ))
+    }
+
+    /// Repeats a kernel as long as the queue has elements, which it takes before.
+    fn rounds(
+        &mut self,
+        round: &Round,
+        queue: Location,
+        kernel: Vec<Statement>,
+        label: &str,
+    ) -> [Statement; 2] {
+        let element = self.plan.buffer(queue.buffer).element;
+        let (taken, count) = (round.taken, round.size());
+        let ask = Statement::Set { variable: round.count.clone(), value: length_of(element, &queue) };
         let first = Location { buffer: taken, offset: Expr::zero() };
-        let to = Row { first, count: number.clone(), stride: Expr::one() };
-        let pop = Pop { label: label.clone(), queue: queue.clone(), to, waits: false, taken: None };
-        let ask = || Statement::Set { variable: count.clone(), value: length_of(stream.element, &queue) };
+        let to = Row { first, count: count.clone(), stride: Expr::one() };
+        let pop = Pop { label: label.to_owned(), queue, to, waits: false, taken: None };
         let mut body = vec![Statement::Allocate(taken), Statement::Pop(pop)];
         body.extend(kernel);
         body.push(Statement::Free(taken));
-        statements.push(ask());
-        statements.push(Statement::While(While {
+        let repeated = While {
             target: self.new_target(),
             // Without processing elements, nothing takes an element.
-            condition: less(&Expr::zero(), &(number * elements)),
+            condition: less(&Expr::zero(), &(count * &round.elements)),
             test_after: false,
             body,
-            update: vec![ask()],
+            update: vec![ask.clone()],
             unroll: false,
-        }));
-        Ok(super::profile::timed(timer, statements))
+        };
+        [ask, Statement::While(repeated)]
     }
 
     /// The statements of a round's iteration at a position: they find the element in a cell of their own.
