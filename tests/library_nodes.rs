@@ -538,10 +538,24 @@ fn small_sizes(count: usize) -> impl Iterator<Item = [i64; 5]> {
     (0..count).map(move |_| [below(41), below(41), below(41), 1 + below(2), 1 + below(2)])
 }
 
-/// Sizes of which blocks and panels leave something over, or nothing, or are not filled.
 #[test]
-fn blocked_products_of_any_size() {
-    const SIZES: [[i64; 5]; 20] = [
+fn products_of_two_matrices_of_any_size() {
+    products_of_any_size(&PRODUCTS[..4]);
+}
+
+#[test]
+fn products_in_batches_of_any_size() {
+    products_of_any_size(&PRODUCTS[4..8]);
+}
+
+#[test]
+fn products_of_tensors_and_vectors_of_any_size() {
+    products_of_any_size(&PRODUCTS[8..]);
+}
+
+/// Sizes of which blocks and panels leave something over, or nothing, or are not filled.
+fn products_of_any_size(cases: &[Product]) {
+    const SIZES: [[i64; 5]; 23] = [
         [0, 5, 3, 2, 1],
         [4, 4, 0, 1, 2],
         [1, 1, 1, 1, 1],
@@ -563,10 +577,14 @@ fn blocked_products_of_any_size() {
         // One row, and rows that need copies of a long matrix.
         [1, 530, 37, 2, 1],
         [18, 60, 515, 1, 1],
+        // Three and four columns or rows with long sums.
+        [37, 3, 70, 2, 1],
+        [9, 4, 131, 1, 2],
+        [4, 50, 90, 1, 1],
         // Products of few terms, with several blocks of rows and several panels of columns.
         [70, 530, 3, 1, 1],
     ];
-    for case in &PRODUCTS {
+    for case in cases {
         let text = case.text();
         let sdfg =
             sdfg::text::parse("p.sdft", &text).unwrap_or_else(|errors| panic!("{errors:?} in\n{text}"));

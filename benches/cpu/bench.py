@@ -249,7 +249,7 @@ def main():
 def arguments():
     parser = argparse.ArgumentParser(description="Measures matrix products beside OpenBLAS and MKL.")
     parser.add_argument("--sdfg", type=Path, required=True, help="the command sdfg")
-    parser.add_argument("--rounds", type=int, default=11, help="turns of each size")
+    parser.add_argument("--rounds", type=int, default=11, help="turns of each size, at least five of random ones")
     parser.add_argument("--shapes", type=int, default=100, help="random shapes, each extent log-uniform from 1 to 4096")
     parser.add_argument("--seed", type=int, default=1, help="the seed of the shapes")
     parser.add_argument("--threads", type=int, nargs="*", default=[1, 2])
@@ -297,7 +297,7 @@ def measure(options, folder, peers, threads, ty):
     found = {peer.name: [] for peer in peers}
     for _ in range(options.shapes):
         shape = tuple(round(math.exp(shapes.uniform(0, math.log(4096)))) for _ in range(3))
-        for peer, (_, _, ratios) in beside(options, node, peers, shape, dtype, 5).items():
+        for peer, (_, _, ratios) in beside(options, node, peers, shape, dtype, max(5, options.rounds)).items():
             found[peer].append((statistics.median(ratios), shape))
     for peer, ratios in found.items():
         if ratios:

@@ -15,8 +15,10 @@ use crate::template::{Template, converted};
 
 /// Rows up to which `B` is read in place.
 pub(super) const FEW_ROWS: i64 = 32;
-/// Products of an element from which lanes run over them, for one row or column, and for two of them.
-const LONG: [i64; 2] = [8, 16];
+/// Products of an element from which lanes run over them, for one row or column, for two of them one after the other, and for several side by side.
+const LONG: [i64; 3] = [8, 16, 64];
+/// Rows or columns of a thin matrix whose sums are beside each other in registers, with as many rows of the large matrix.
+const SIDE_BY_SIDE: i64 = 4;
 /// Lanes of a row of sums in memory where lanes run over products.
 const FOLDED: i64 = 2;
 /// Bytes of a register.
@@ -31,8 +33,8 @@ const ROWS: i64 = 8;
 enum Form {
     /// Along the rows or columns of the large matrix, which are neighbours there.
     Long,
-    /// Over the products of an element: two vectors are multiplied at a time.
-    Dots,
+    /// Over the products of an element: two vectors are multiplied at a time, for so many rows or columns of the thin matrix side by side.
+    Dots(i64),
     /// Along the columns or rows of the thin matrix, which is copied. Any order of the large matrix serves.
     Short,
 }
@@ -96,20 +98,29 @@ impl Blocks<'_> {
             form,
         };
         let last = self.left.labels.last().copied().flatten();
-        let (condition, special) = if last == Some(self.depth) {
-            (self.has_dots(template, self.column), Form::Dots)
-        } else if last == Some(self.row) {
-            (self.is_below(template, self.row, self.columns()).not(), Form::Long)
-        } else {
-            (Truth::No, Form::Short)
+        let short = |template: &mut Template| by(Form::Short).states(template, to);
+        if last == Some(self.depth) {
+            let [one, several] = self.dots_pay(template, self.column);
+            let dots = |template: &mut Template| by(Form::Dots(SIDE_BY_SIDE)).states(template, to);
+            let others = |template: &mut Template| match self.is_in_order() {
+                // No others are here.
+                true => dots(template),
+                false => choose(template, "__narrow_several", &several, dots, short),
+            };
+            return choose(
+                template,
+                "__narrow_one",
+                &one,
+                |template| by(Form::Dots(1)).states(template, to),
+                others,
+            );
+        }
+        let is_long = match (last == Some(self.row), self.is_in_order()) {
+            (true, true) => Truth::Yes,
+            (true, false) => self.is_below(template, self.row, self.columns()).not(),
+            (false, _) => Truth::No,
         };
-        choose(
-            template,
-            "__narrow_special",
-            &condition,
-            |template| by(special).states(template, to),
-            |template| by(Form::Short).states(template, to),
-        )
+        choose(template, "__narrow_special", &is_long, |template| by(Form::Long).states(template, to), short)
     }
 
     /// Appends the loops for a thin `A`, and a `B` that is not. Columns of `B` are not neighbours: [`super::direct`] has loops for those.
@@ -123,25 +134,32 @@ impl Blocks<'_> {
             form,
         };
         let last = self.right.labels.last().copied().flatten();
-        let is_dots = match last == Some(self.depth) {
-            true if self.has_vector() => Truth::Yes,
-            true => self.has_dots(template, self.row),
-            false => Truth::No,
-        };
-        choose(
-            template,
-            "__low_special",
-            &is_dots,
-            |template| by(Form::Dots).states(template, to),
-            |template| by(Form::Short).states(template, to),
-        )
+        let short = |template: &mut Template| by(Form::Short).states(template, to);
+        if last != Some(self.depth) {
+            return short(template);
+        }
+        let one = |template: &mut Template| by(Form::Dots(1)).states(template, to);
+        if self.has_vector() {
+            return one(template);
+        }
+        let [is_one, several] = self.dots_pay(template, self.row);
+        choose(template, "__low_one", &is_one, one, |template| {
+            choose(
+                template,
+                "__low_several",
+                &several,
+                |template| by(Form::Dots(SIDE_BY_SIDE)).states(template, to),
+                short,
+            )
+        })
     }
 
     /// Whether a thin `B` has loops of its own although lanes can run along its rows: these would leave most lanes without a column.
     pub(super) fn has_few_columns(&self, template: &mut Template) -> Truth {
         let last = self.left.labels.last().copied().flatten();
         if last == Some(self.depth) {
-            self.has_dots(template, self.column)
+            let [one, several] = self.dots_pay(template, self.column);
+            one.or(several)
         } else if last == Some(self.row) {
             let is_narrow = self.is_below(template, self.column, LANE_ROWS + 1);
             is_narrow.and(self.is_below(template, self.row, self.columns()).not())
@@ -150,12 +168,15 @@ impl Blocks<'_> {
         }
     }
 
-    /// Whether lanes over products pay for a thin matrix with this label.
-    fn has_dots(&self, template: &mut Template, short: Label) -> Truth {
-        LONG.into_iter().zip(1..).fold(Truth::No, |pays, (long, number)| {
-            let is_thin = self.is_below(template, short, number + 1);
-            pays.or(is_thin.and(self.is_below(template, self.depth, long).not()))
-        })
+    /// Whether lanes over products pay for a thin matrix with one or two rows or columns of this label, one after the other, and for several
+    /// side by side.
+    fn dots_pay(&self, template: &mut Template, short: Label) -> [Truth; 2] {
+        let [one, two, several] =
+            [(1, LONG[0]), (2, LONG[1]), (SIDE_BY_SIDE, LONG[2])].map(|(number, long)| {
+                let is_thin = self.is_below(template, short, number + 1);
+                is_thin.and(self.is_below(template, self.depth, long).not())
+            });
+        [one.or(two), several]
     }
 }
 
@@ -165,10 +186,16 @@ impl Thin<'_> {
         let side = if self.short == self.blocks.row { "low" } else { "narrow" };
         let form = match self.form {
             Form::Long => "long",
-            Form::Dots => "dots",
+            Form::Dots(1) => "dots",
+            Form::Dots(_) => "several",
             Form::Short => "short",
         };
         format!("__{side}_{form}_{name}")
+    }
+
+    /// Rows of the large matrix in a tile where lanes run over products.
+    fn rows_of_dots(&self) -> i64 {
+        if self.form == Form::Dots(1) { ROWS } else { SIDE_BY_SIDE }
     }
 
     /// Lanes of a register.
@@ -189,16 +216,17 @@ impl Thin<'_> {
         }
         let (rows, width) = match self.form {
             Form::Long => (LANE_ROWS, self.blocks.columns()),
-            Form::Dots | Form::Short => (ROWS, self.lanes()),
+            Form::Dots(columns) => (self.rows_of_dots() * columns, self.lanes()),
+            Form::Short => (ROWS, self.lanes()),
         };
-        let stored = if self.form == Form::Dots { FOLDED } else { width };
+        let stored = if matches!(self.form, Form::Dots(_)) { FOLDED } else { width };
         for (name, width) in [("sums", width), ("tile", stored)] {
             let shape = [rows.to_string(), width.to_string()];
             template.transient(&self.name(name), self.blocks.element(), &shape);
         }
         match self.form {
             Form::Long => self.along(template, target, store)?,
-            Form::Dots => self.dots(template, target, store)?,
+            Form::Dots(columns) => self.dots(template, target, store, columns)?,
             Form::Short => self.across(template, target, store)?,
         }
         outer.iter().for_each(|_| template.blocks("}\n"));
@@ -213,7 +241,7 @@ impl Thin<'_> {
         let (name, lanes) = (self.name("copy"), self.lanes());
         let [short, depth] = [self.short, blocks.depth].map(|label| blocks.extent(template, label));
         let mut shape: Vec<String> = around.iter().map(|label| blocks.extent(template, *label)).collect();
-        let (dimensions, inner, at, value) = if self.form == Form::Dots {
+        let (dimensions, inner, at, value) = if matches!(self.form, Form::Dots(_)) {
             shape.extend([short.clone(), depth.clone()]);
             let inner = format!("__k = 0:{depth}");
             (format!("__part = 0:{short}"), inner, "__part, __k".to_owned(), "__part".to_owned())
@@ -344,29 +372,44 @@ __strips.{name} -> {name}
     }
 
     /// Lanes over products. Those that fill no vector are added to the first lane.
-    fn dots(&self, template: &mut Template, target: &Target, store: Store) -> Result<(), ExpandErrorKind> {
-        let (blocks, lanes) = (self.blocks, self.lanes());
+    fn dots(
+        &self,
+        template: &mut Template,
+        target: &Target,
+        store: Store,
+        columns: i64,
+    ) -> Result<(), ExpandErrorKind> {
+        let (blocks, lanes, rows) = (self.blocks, self.lanes(), self.rows_of_dots());
         let [long, short, depth] =
             [self.long, self.short, blocks.depth].map(|label| blocks.extent(template, label));
-        let row = format!("min({ROWS} * __at + __r, {long} - 1)");
+        let (row, column, all, place) = if columns == 1 {
+            (format!("{rows} * __at + __r"), "__part".to_owned(), String::new(), "__r".to_owned())
+        } else {
+            let column = format!("min({columns} * __part + __r % {columns}, {short} - 1)");
+            let all = format!(", __c = 0:min({columns}, {short} - {columns} * __part)");
+            (format!("{rows} * __at + __r // {columns}"), column, all, format!("{columns} * __r + __c"))
+        };
+        let row = format!("min({row}, {long} - 1)");
         let is_in_order = self.thin.labels.last().copied().flatten() == Some(blocks.depth);
         let copy = (!is_in_order).then(|| self.packed(template));
         let factors = |k: &str| {
             let a = self.element(self.large, "__a", &[(self.long, &row), (blocks.depth, k)]);
             let b = match &copy {
                 Some((copy, at)) => {
-                    [copy.clone(), format!("{copy}[{}]", at.replace("__k", k)), "__b".to_owned()]
+                    let at = at.replace("__k", k).replace("__part", &column);
+                    [copy.clone(), format!("{copy}[{at}]"), "__b".to_owned()]
                 }
-                None => self.element(self.thin, "__b", &[(self.short, "__part"), (blocks.depth, k)]),
+                None => self.element(self.thin, "__b", &[(self.short, &column), (blocks.depth, k)]),
             };
             [a, b]
         };
-        let c = self.result(target, &format!("{ROWS} * __at + __r"), "__part");
+        let written = if columns == 1 { "__part".to_owned() } else { format!("{columns} * __part + __c") };
+        let c = self.result(target, &format!("{rows} * __at + __r"), &written);
         let tile = self.name("tile");
         let write = format!(
-            "map __write [__r = 0:min({ROWS}, {long} - {ROWS} * __at)] schedule(sequential) {{
+            "map __write [__r = 0:min({rows}, {long} - {rows} * __at){all}] schedule(sequential) {{
 tasklet __scale (__x) -> (__o) {{ __o = {scale}(__x[0] + __x[1]) }}
-__write.{tile} -> __scale.__x: {tile}[__r, 0:{FOLDED}]
+__write.{tile} -> __scale.__x: {tile}[{place}, 0:{FOLDED}]
 __scale.__o -> __write.__out: {c}{resolution}
 }}
 __stored -> __write.{tile}
@@ -384,8 +427,9 @@ __stored -> __write.{tile}
             [container, memlet, format!("({element} if {k} < {depth} else {ty}(0))")]
         });
         let rest = (format!("{depth} // {lanes}:({depth} + {}) // {lanes}", lanes - 1), chosen);
-        let loops = Loops { rows: ROWS, width: lanes, size: ROWS, products, rest: Some(rest), parts: short };
-
+        let parts = blocks.parts(template, self.short, columns);
+        let loops =
+            Loops { rows: rows * columns, width: lanes, size: rows, products, rest: Some(rest), parts };
         self.multiply(template, target, &loops, factors(&k), &write);
         Ok(())
     }
@@ -482,7 +526,7 @@ order __between -> __products_rest
             last = "__products_rest";
         }
         let stored = match self.form {
-            Form::Dots => self.folded(template, *rows, *width),
+            Form::Dots(_) => self.folded(template, *rows, *width),
             Form::Long | Form::Short => {
                 format!("__end -> __stored: {sums}[0:{rows}, 0:{width}] -> {tile}[0:{rows}, 0:{width}]\n")
             }
