@@ -183,6 +183,17 @@ fn inner_maps_collect_in_streams() {
                 ],
                 Refused("may let the inner map wait"),
             ),
+            (
+                "",
+                &[
+                    ("array column: f64[8, N]", "array column: f64[8, N] storage(gpu_global)"),
+                    ("array sum: f64[1]", "array sum: f64[1] storage(gpu_global)"),
+                    ("stream found: f64", "stream found: f64 storage(gpu_global)"),
+                    ("map parts [p = 0:8] {", "map parts [p = 0:8] schedule(gpu_grid) {"),
+                    ("consume all [e = 0:4] {", "consume all [e = 0:4] schedule(gpu_grid) {"),
+                ],
+                Refused("is in memory of a device, where no iteration has a stream of its own"),
+            ),
         ],
     );
 }

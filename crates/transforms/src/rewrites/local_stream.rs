@@ -7,7 +7,7 @@ use sdfg::analysis::{leaf_edges, memlet_path};
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{
     Access, Container, ContainerId, ContainerKind, Edge, EdgeId, Flow, Lifetime, Memlet, Node, NodeId,
-    NodeKind, Sdfg, State, Volume,
+    NodeKind, Sdfg, State, Storage, Volume,
 };
 use sdfg::subset::Subset;
 use serde::{Deserialize, Serialize};
@@ -30,6 +30,7 @@ use crate::pattern::{NodeClass, Pattern};
 ///
 /// - The inner map pushes nothing to the stream.
 /// - The stream is an array of queues among which the inner map chooses.
+/// - The stream is in memory of a device, where kernels push to it.
 /// - The inner map may wait: what it waits for may need an element that the local stream still holds.
 ///
 /// # Before
@@ -174,6 +175,10 @@ impl Transformation for LocalStream {
             return Err(Refusal::Parameter { parameter: "stream", reason });
         };
         let container = site.sdfg.container(id);
+        if container.storage == Storage::GpuGlobal {
+            let reason = "is in memory of a device, where no iteration has a stream of its own";
+            return Err(Refusal::container(&container.name, reason));
+        }
         let leaves = leaf_edges(state, chosen);
         let queue = |edge: &EdgeId| state.edge(*edge).memlet.write_access().map(Access::subset);
         let Some(first) = leaves.first().and_then(queue) else {
