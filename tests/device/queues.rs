@@ -59,6 +59,32 @@ const PUSHING: &[Pushing] = &[
         sizes: &[0, 1, 31, 33, 20_001],
     },
     Pushing {
+        name: "a range that falls to the lesser of two ends",
+        text: "sdfg falling {
+  symbol N: i64
+  array A: i64[N] storage(gpu_global)
+  array B: i64[N]
+  transient stream S: i64 storage(gpu_global)
+  state fill {
+    access A
+    map m [i = N - 1:min(N // 2 - 1, N % 7 - 1):-1] schedule(gpu_grid) {
+      tasklet t (a) -> (s) { s = a }
+      m.A -> t.a: A[i]
+      t.s -> m.S: S
+    }
+    access S
+    A -> m.A
+    m.S -> S
+  }
+  state take {
+    access S
+    access B
+    S -> B: S -> B[0:N] dynamic
+  }
+}",
+        sizes: &[1, 23, 700],
+    },
+    Pushing {
         name: "two pushes to three queues, of two dimensions",
         text: "sdfg queues {
   symbol N: i64

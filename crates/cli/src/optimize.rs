@@ -16,7 +16,7 @@ use crate::data::{DataOptions, Input, SymbolValue, check_extents, check_symbols}
 use crate::failure::Failure;
 use crate::measure::{Clock, Measure};
 use crate::native::{Floats, NativeOptions, positive};
-use crate::output::Destination;
+use crate::output::check_outputs;
 use crate::program::Program;
 use crate::strategy::read_machine;
 use crate::terminal::Terminal;
@@ -72,9 +72,7 @@ pub(crate) struct Optimize {
 
 impl Optimize {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
-        for written in [&self.output, &self.record] {
-            Destination::new(written.as_deref()).check()?;
-        }
+        check_outputs(self.output.as_deref(), &[("--record", self.record.as_deref())])?;
         let machine = self.machine.as_deref().map_or(Ok(Machine::default()), read_machine)?;
         let before = self.program.read(terminal)?;
         check_symbols(&before, "--set", &self.sizes)?;

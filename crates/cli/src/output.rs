@@ -1,5 +1,6 @@
 //! Writes results: atomic files, and the standard output.
 
+use std::fmt;
 use std::io::Write;
 use std::path::Path;
 
@@ -46,6 +47,33 @@ impl Destination {
             }
         }
     }
+}
+
+impl fmt::Display for Destination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Destination::Stdout => f.write_str("the standard output"),
+            Destination::File(path) => write!(f, "`{path}`"),
+        }
+    }
+}
+
+/// Refuses outputs that cannot be written, and two at one place. The first one goes to the standard output without a name; others are
+/// written if their options name a file.
+pub(crate) fn check_outputs(first: Option<&str>, others: &[(&str, Option<&str>)]) -> Result<(), Failure> {
+    let mut seen = vec![Destination::new(first)];
+    seen[0].check()?;
+    for (option, path) in others {
+        let Some(place) = path.map(|path| Destination::new(Some(path))) else { continue };
+        if seen.contains(&place) {
+            return Err(Failure::usage(format_args!("two results cannot both be written to {place}"))
+                .at(option)
+                .help("give each a file of its own"));
+        }
+        place.check()?;
+        seen.push(place);
+    }
+    Ok(())
 }
 
 /// Refuses to replace the program by what is made of it.

@@ -12,7 +12,7 @@ use sdfg_transforms::{
 use serde_json::{Map, Value, json};
 
 use crate::failure::Failure;
-use crate::output::{Destination, print};
+use crate::output::{Destination, check_outputs, print};
 use crate::program::Program;
 use crate::terminal::Terminal;
 use crate::verify::Verification;
@@ -76,9 +76,7 @@ struct Outcome {
 impl Outcome {
     /// Refuses files that cannot be written. Gives the chain to which the step is added.
     fn begin(&self) -> Result<Chain, Failure> {
-        for written in [&self.output, &self.record] {
-            Destination::new(written.as_deref()).check()?;
-        }
+        check_outputs(self.output.as_deref(), &[("--record", self.record.as_deref())])?;
         match self.record.as_deref() {
             Some(file) if Path::new(file).exists() => Chain::load(file).map_err(wrong_chain),
             Some(_) | None => Ok(Chain::default()),

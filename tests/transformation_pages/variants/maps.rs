@@ -217,6 +217,16 @@ fn maps_become_kernels() {
       n.B -> m.B
 ";
     const ROWS: Change = ("array B: f64[N]", "array B: f64[N, 3]");
+    const FROM_DATA: &str = "      map n [j = lo:3] {
+        tasklet t (x) -> (y) { y = 2.0 * x + j }
+        n.A -> t.x: A[i]
+        t.y -> n.B: B
+      }
+      m.A -> n.A
+      m.R -> n@lo: R[i]
+      n.B -> m.B
+";
+    const BOUNDS: Change = ("    A -> m.A\n", "    access R\n    R -> m.R\n    A -> m.A\n");
     hold_changes(
         "GPUTransform",
         &[
@@ -254,6 +264,18 @@ fn maps_become_kernels() {
                     ("{ y = 2.0 * x }", "{\n        for k in range(2):\n          y = x\n      }"),
                 ],
                 Refused("`B` is a stream without a capacity to which a loop of a tasklet pushes"),
+            ),
+            (
+                &[("array B: f64[N]", "array R: i64[N]\n  stream B: f64"), (INNER, FROM_DATA), BOUNDS],
+                Refused("`B` is a stream without a capacity to which a map pushes whose range is data"),
+            ),
+            (
+                &[
+                    ("array B: f64[N]", "array R: i64[N]\n  stream B: f64 capacity(99 * N)"),
+                    (INNER, FROM_DATA),
+                    BOUNDS,
+                ],
+                Taken(&["stream B_device0: f64 capacity(99*N) storage(gpu_global)"], &[]),
             ),
             (
                 &[

@@ -9,7 +9,7 @@ use sdfg_transforms::verify::Verifier;
 use sdfg_transforms::{Pipeline, Soundness, simplify};
 
 use crate::failure::Failure;
-use crate::output::Destination;
+use crate::output::{Destination, check_outputs};
 use crate::program::Program;
 use crate::terminal::Terminal;
 use crate::transform::{StepOptions, anywhere, explained, refused, told, wrong_chain};
@@ -61,16 +61,7 @@ struct SimplifyLine {
 
 impl Record {
     pub(super) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
-        let written = [self.output.as_deref(), self.rewritten.as_deref()];
-        for file in written.into_iter().flatten() {
-            Destination::new(Some(file)).check()?;
-        }
-        let same = self.rewritten.is_some() && Destination::new(written[0]) == Destination::new(written[1]);
-        if same {
-            return Err(Failure::usage("the chain and the program cannot both be written to one place")
-                .at("--rewritten")
-                .help("give each a file of its own"));
-        }
+        check_outputs(self.output.as_deref(), &[("--rewritten", self.rewritten.as_deref())])?;
         let is_session = self.steps.is_none() && std::io::stdin().is_terminal();
         let input = self.input()?;
         let before = self.program.read(terminal)?;

@@ -19,7 +19,7 @@ use super::simulate::{Growth, MOST_RANKS, Simulation};
 use super::{Iterations, part_counts};
 use crate::data::SymbolValue;
 use crate::failure::Failure;
-use crate::output::{Destination, print};
+use crate::output::{Destination, check_outputs, print};
 use crate::program::Program;
 use crate::terminal::Terminal;
 use crate::transform::save_chain;
@@ -89,9 +89,14 @@ pub(crate) struct DistributeCommand {
 
 impl DistributeCommand {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
-        for written in [&self.output, &self.record, &self.write_strategy, &self.picture] {
-            Destination::new(written.as_deref()).check()?;
-        }
+        check_outputs(
+            self.output.as_deref(),
+            &[
+                ("--record", self.record.as_deref()),
+                ("--write-strategy", self.write_strategy.as_deref()),
+                ("--picture", self.picture.as_deref()),
+            ],
+        )?;
         let before = self.program.read(terminal)?;
         let verifier = match self.verify {
             true => Some(crate::verify::verifier(&before, &symbols_of(&before, &self.symbols))?),

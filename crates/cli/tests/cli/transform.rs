@@ -231,3 +231,28 @@ fn programs_are_optimised_for_given_sizes() {
     bench.run(&["optimize", "p.sdft", "--record", "none/o.json", "-o", "o.sdft"]).fails(2, &["none/o.json"]);
     assert!(!bench.path("o.sdft").exists(), "nothing is half-written");
 }
+
+/// A chain and a program at one place would be no file of either.
+#[test]
+fn two_results_go_to_two_places() {
+    let bench = Bench::new();
+    bench.file("p.sdft", TWO_MAPS);
+    let commands: [&[&str]; 4] = [
+        &["transform", "p.sdft", "MapFusion", "--everywhere"],
+        &["simplify", "p.sdft"],
+        &["optimize", "p.sdft"],
+        &["distribute", "p.sdft", "-p", "2", "--data-parallel"],
+    ];
+    for command in commands {
+        for (more, place) in
+            [(&["--record", "-"][..], "the standard output"), (&["--record", "x", "-o", "x"], "`x`")]
+        {
+            let message = format!("two results cannot both be written to {place}");
+            bench.run(&[command, more].concat()).fails(2, &[&message, "at: --record"]);
+        }
+        assert!(!bench.path("x").exists(), "nothing is written");
+        bench.run(&[command, &["--record", "-", "-o", "y"]].concat()).prints(&["\"steps\""]);
+    }
+    let steps = ["chain", "record", "p.sdft", "--steps", "none", "-o", "x", "--rewritten", "x"];
+    bench.run(&steps).fails(2, &["two results cannot both be written to `x`", "at: --rewritten"]);
+}

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::dtype::ScalarType;
 use sdfg::ir::{Container, Lifetime, Volume};
-use sdfg::symbolic::{Atom, Expr, Symbol};
+use sdfg::symbolic::{Atom, Expr, Sign, Symbol};
 use sdfg::tasklet::{ConnectorId, TypedExpression, TypedExpressionKind, TypedStatement};
 use sdfg::value::Value;
 
@@ -187,10 +187,12 @@ impl Bound<'_, '_> {
                 break;
             };
             count = count.zip(self.count(&begin, &end, &step)).map(|(all, count)| all * count);
-            let (low, high) = match step.as_int() {
-                Some(step) if step < 0 => (end + Expr::one(), begin),
-                Some(_) | None => (begin, end - Expr::one()),
+            let Some(is_descending) = self.is_descending(&step) else {
+                count = None;
+                break;
             };
+            let (low, high) =
+                if is_descending { (end + Expr::one(), begin) } else { (begin, end - Expr::one()) };
             self.around.push((variable.clone(), low, high));
         }
         let each = self.of_statements(body);
@@ -205,12 +207,21 @@ impl Bound<'_, '_> {
         self.known.extend(sets(body).into_iter().map(|variable| (variable, None)));
     }
 
+    /// Whether the values of a range with this step fall; `None` if that is not known.
+    fn is_descending(&self, step: &Expr) -> Option<bool> {
+        match step.sign(&self.lowering.assumptions) {
+            Sign::Positive => Some(false),
+            Sign::Negative => Some(true),
+            Sign::NonNegative | Sign::NonPositive | Sign::Zero | Sign::Unknown => None,
+        }
+    }
+
     /// The most iterations of a range, whatever the values of the variables around.
     fn count(&self, begin: &Expr, end: &Expr, step: &Expr) -> Option<Expr> {
-        // A range ends with the first of several ends.
-        let ends = match end.as_atom() {
-            Some(Atom::Min(ends)) => ends.as_slice(),
-            Some(_) | None => std::slice::from_ref(end),
+        // A range ends with the first of several ends: the least one where values rise, the greatest one where they fall.
+        let ends = match (self.is_descending(step)?, end.as_atom()) {
+            (false, Some(Atom::Min(ends))) | (true, Some(Atom::Max(ends))) => ends.as_slice(),
+            _ => std::slice::from_ref(end),
         };
         let counts = ends.iter().filter_map(|end| {
             let range = sdfg::subset::Range::new(begin.clone(), end.clone()).with_step(step.clone());
@@ -283,7 +294,8 @@ fn is_unused(statement: &Statement, stream: BufferId) -> bool {
     !is_used
 }
 
-/// The most pushes of a tasklet to connectors; `None` if a loop whose iterations are not known repeats them.
+/// The most pushes of a tasklet to connectors; `None` if a loop whose iterations are not known repeats them, or if they are so many that
+/// the product with the iterations of maps might overflow.
 fn most_in_text(body: &[TypedStatement], pushes: &dyn Fn(ConnectorId) -> bool) -> Option<i64> {
     body.iter().try_fold(0_i64, |most, statement| {
         let here = match statement {
@@ -301,9 +313,12 @@ fn most_in_text(body: &[TypedStatement], pushes: &dyn Fn(ConnectorId) -> bool) -
             },
             TypedStatement::Local { .. } | TypedStatement::Output { .. } | TypedStatement::Store { .. } => 0,
         };
-        most.checked_add(here)
+        most.checked_add(here).filter(|most| *most <= MOST_IN_TEXT)
     })
 }
+
+/// The most pushes of one run of a tasklet that are counted.
+const MOST_IN_TEXT: i64 = 1 << 31;
 
 /// The iterations of a loop of a tasklet with constant bounds.
 fn iterations(begin: &TypedExpression, end: &TypedExpression, step: &TypedExpression) -> Option<i64> {

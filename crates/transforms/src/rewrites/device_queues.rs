@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use sdfg::analysis::symbols::bound_symbols;
 use sdfg::analysis::{ScopeTree, Use, Uses, leaf_edges, memlet_path, node_leads_to};
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{
@@ -46,6 +47,9 @@ pub(super) fn check(site: &Site<'_>, entry: NodeId) -> Result<(), Refusal> {
         let ContainerKind::Stream { shape, capacity } = &container.kind else { continue };
         if capacity.is_none() && leaf_edges(state, edge).into_iter().any(|leaf| repeats(state, leaf)) {
             return refuse("is a stream without a capacity to which a loop of a tasklet pushes");
+        }
+        if capacity.is_none() && leaf_edges(state, edge).into_iter().any(|leaf| data_decide(state, leaf)) {
+            return refuse("is a stream without a capacity to which a map pushes whose range is data");
         }
         if !shape.is_empty() && !stays(site.sdfg, &uses, id, (site.found.state(), entry)) {
             return refuse("is an array of queues that code of the host uses, too");
@@ -168,6 +172,15 @@ fn forward(
     let memlet = Memlet { flow, volume: Volume::Dynamic, declared: false };
     editor.add_edge(state, Edge { src: node, src_connector: None, dst, dst_connector, memlet, loc: None })?;
     editor.redirect_destination(state, edge, node, None)
+}
+
+/// Whether a map around the source of an edge gets symbols from data, on which its range may depend.
+fn data_decide(state: &State, leaf: EdgeId) -> bool {
+    let tree = ScopeTree::of(state);
+    tree.enclosing(state.edge(leaf).src).any(|entry| match &state.node(entry).kind {
+        NodeKind::MapEntry(map) => bound_symbols(state, entry) != map.params,
+        _ => false,
+    })
 }
 
 /// Whether a tasklet pushes over an edge in a loop of its code.

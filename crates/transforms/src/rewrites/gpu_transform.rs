@@ -37,7 +37,7 @@ use crate::retarget;
 /// - The map is in a scope or a nested SDFG, has a schedule of a device or `simd`, or gets symbols from data.
 /// - The map uses a constant, takes elements from a stream, or calls a foreign function.
 /// - Another node may use a stream to which the map pushes while the map runs.
-/// - A loop of a tasklet pushes to a stream without a capacity.
+/// - A loop of a tasklet, or a map whose range is data, pushes to a stream without a capacity.
 /// - The map pushes to an array of queues that is an argument, or that code of the host uses by more than copies.
 /// - A write has a conflict resolution that no atomic step combines: of parts of an element together.
 /// - A write has a conflict resolution, and a node that neither follows the map nor precedes it uses the container in the state.
