@@ -67,7 +67,7 @@ const PUSHING: &[Pushing] = &[
   transient stream S: i64 storage(gpu_global)
   state fill {
     access A
-    map m [i = N - 1:min(N // 2 - 1, N % 7 - 1):-1] schedule(gpu_grid) {
+    map m [i = N - 1:min(N // 2, N % 7):-1] schedule(gpu_grid) {
       tasklet t (a) -> (s) { s = a }
       m.A -> t.a: A[i]
       t.s -> m.S: S
