@@ -230,6 +230,17 @@ fn what_the_target_lacks_is_refused_at_once() {
     assert_eq!(sdfg_codegen::lower::refusals(&validated, &with_both), []);
 }
 
+/// The construct that CUDA cannot run, and its place, if lowering refuses a program for it.
+fn refused_on_device(source: &str) -> Option<(String, String)> {
+    let program = sdfg::text::parse("p.sdft", source).unwrap_or_else(|errors| panic!("{errors:?}\n{source}"));
+    let validated = validate(program).unwrap_or_else(|rejected| panic!("{rejected}\n{source}"));
+    match lower(&validated, &Target::cuda(), &LowerOptions::default()) {
+        Ok(_) => None,
+        Err(LowerError::Unsupported { what, path }) => Some((what, path)),
+        Err(other) => panic!("{other:?}"),
+    }
+}
+
 /// A kernel that does something which threads of a device cannot do is refused, with the reason.
 #[test]
 fn kernels_do_what_devices_can_do() {
@@ -248,16 +259,9 @@ fn kernels_do_what_devices_can_do() {
   }}
 }}"
         );
-        let program =
-            sdfg::text::parse("p.sdft", &source).unwrap_or_else(|errors| panic!("{errors:?}\n{source}"));
-        let validated = validate(program).unwrap_or_else(|rejected| panic!("{rejected}\n{source}"));
-        match lower(&validated, &Target::cuda(), &LowerOptions::default()) {
-            Err(LowerError::Unsupported { what, path }) => {
-                assert_eq!(path, "p/s/g");
-                what
-            }
-            other => panic!("{other:?}"),
-        }
+        let (what, path) = refused_on_device(&source).expect("a refusal");
+        assert_eq!(path, "p/s/g");
+        what
     };
     let host = refused(
         "  array H: f64[N]",
@@ -320,14 +324,7 @@ fn kernels_push_to_queues_with_room() {
   }}
 }}"
         );
-        let program =
-            sdfg::text::parse("p.sdft", &source).unwrap_or_else(|errors| panic!("{errors:?}\n{source}"));
-        let validated = validate(program).unwrap_or_else(|rejected| panic!("{rejected}\n{source}"));
-        match lower(&validated, &Target::cuda(), &LowerOptions::default()) {
-            Err(LowerError::Unsupported { what, .. }) => what,
-            Ok(_) => "nothing".to_owned(),
-            other => panic!("{other:?}"),
-        }
+        refused_on_device(&source).map_or("nothing".to_owned(), |(what, _)| what)
     };
     let (on_device, on_host) = ("  transient stream S: f64 storage(gpu_global)", "  transient stream S: f64");
     let bounded = "  transient stream S: f64 capacity(N) storage(gpu_global)";
@@ -408,17 +405,9 @@ fn consume_scopes_on_a_device_run_until_their_queue_is_empty() {
   }}
 }}"
         );
-        let program =
-            sdfg::text::parse("p.sdft", &source).unwrap_or_else(|errors| panic!("{errors:?}\n{source}"));
-        let validated = validate(program).unwrap_or_else(|rejected| panic!("{rejected}\n{source}"));
-        match lower(&validated, &Target::cuda(), &LowerOptions::default()) {
-            Err(LowerError::Unsupported { what, path }) => {
-                assert_eq!(path, "p/s/c");
-                what
-            }
-            Ok(_) => "nothing".to_owned(),
-            other => panic!("{other:?}"),
-        }
+        let Some((what, path)) = refused_on_device(&source) else { return "nothing".to_owned() };
+        assert_eq!(path, "p/s/c");
+        what
     };
     let (there, on_device) = ("storage(gpu_global)", "schedule(gpu_grid)");
     assert_eq!(refused(there, on_device), "nothing");

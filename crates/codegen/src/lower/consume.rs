@@ -38,12 +38,12 @@ impl<'g> Lowering<'g> {
         consume: &'g Consume,
     ) -> Result<Vec<Statement>, LowerError> {
         let label = &node.label;
-        // A condition may wait for what other nodes of the state do.
         if matches!(consume.schedule, Schedule::GpuGrid(_))
             && self.carrier(frame, &consume.schedule, false, label)? == Carrier::Kernel
         {
             return self.consume_on_device(frame, graph, (entry, node, consume));
         }
+        // A condition may wait for what other nodes of the state do.
         let waits = graph.has_blocking_iterations(frame, entry)
             || (consume.condition.is_some()
                 && graph.has_blocking_nodes(frame.sdfg, graph.tree.scope_of(entry)));

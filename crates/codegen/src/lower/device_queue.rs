@@ -73,8 +73,7 @@ impl<'g> Lowering<'g> {
 
     /// Whether a buffer is a stream in memory of a device.
     pub(super) fn is_device_queue(&self, buffer: BufferId) -> bool {
-        matches!(self.plan.buffer(buffer).allocation, Allocation::Queues { .. })
-            && self.is_of_device(self.storages[buffer.index()])
+        self.plan.buffer(buffer).is_stream() && self.is_of_device(self.storages[buffer.index()])
     }
 
     /// Whether the host can move elements between a queue and memory; the construct that it cannot run, as a noun phrase. Queues

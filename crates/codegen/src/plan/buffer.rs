@@ -142,9 +142,7 @@ impl Buffer {
         };
         Buffer { name, element, size, allocation, space, defined: None }
     }
-}
 
-impl Buffer {
     /// Whether it is a stream.
     pub fn is_stream(&self) -> bool {
         matches!(self.allocation, Allocation::Queues { .. })

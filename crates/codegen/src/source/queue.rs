@@ -80,14 +80,18 @@ impl Function<'_, '_> {
         let [from, count, stride] = self.row(&push.from)?;
         let queue = self.device_queue(&push.queue)?;
         self.look_at_row(&push.from, &count, Access::Read)?;
-        let name = &self.program.plan.buffer(push.queue.buffer).name;
-        let text = deadlock(&push.label, "room in", name);
         self.block("", |f| {
-            let full = f.temporary();
-            f.line(format!("bool {full} = false;"));
-            f.on_success_of(&format!("sdfg_queues_push({queue}, {from}, {count}, {stride}, &{full})"))?;
-            f.fail_if(&full, Status::Trap, &text)
+            let row = format!("{from}, {count}, {stride}");
+            f.push_row_to_device(&push.label, push.queue.buffer, &queue, &row)
         })
+    }
+
+    fn push_row_to_device(&mut self, label: &str, stream: BufferId, queue: &str, row: &str) -> Print<()> {
+        let text = deadlock(label, "room in", &self.program.plan.buffer(stream).name);
+        let full = self.temporary();
+        self.line(format!("bool {full} = false;"));
+        self.on_success_of(&format!("sdfg_queues_push({queue}, {row}, &{full})"))?;
+        self.fail_if(&full, Status::Trap, &text)
     }
 
     /// Adds an element to a queue by the host.
@@ -99,15 +103,10 @@ impl Function<'_, '_> {
         condition: Option<&str>,
     ) -> Print<()> {
         let arguments = self.device_queue(queue)?;
-        let name = &self.program.plan.buffer(queue.buffer).name;
-        let text = deadlock(label, "room in", name);
         self.under(condition, |f| {
             let place = f.element_place(queue.buffer)?;
             f.store(&place, value)?;
-            let full = f.temporary();
-            f.line(format!("bool {full} = false;"));
-            f.on_success_of(&format!("sdfg_queues_push({arguments}, &{}, 1, 0, &{full})", place.text))?;
-            f.fail_if(&full, Status::Trap, &text)
+            f.push_row_to_device(label, queue.buffer, &arguments, &format!("&{}, 1, 0", place.text))
         })
     }
 

@@ -45,11 +45,14 @@ pub(super) fn check(site: &Site<'_>, entry: NodeId) -> Result<(), Refusal> {
             return refuse("is a stream that other nodes use while the map runs");
         }
         let ContainerKind::Stream { shape, capacity } = &container.kind else { continue };
-        if capacity.is_none() && leaf_edges(state, edge).into_iter().any(|leaf| repeats(state, leaf)) {
-            return refuse("is a stream without a capacity to which a loop of a tasklet pushes");
-        }
-        if capacity.is_none() && leaf_edges(state, edge).into_iter().any(|leaf| data_decide(state, leaf)) {
-            return refuse("is a stream without a capacity to which a map pushes whose range is data");
+        if capacity.is_none() {
+            let (leaves, tree) = (leaf_edges(state, edge), site.scopes());
+            if leaves.iter().any(|leaf| repeats(state, *leaf)) {
+                return refuse("is a stream without a capacity to which a loop of a tasklet pushes");
+            }
+            if leaves.iter().any(|leaf| data_decide(state, &tree, *leaf)) {
+                return refuse("is a stream without a capacity to which a map pushes whose range is data");
+            }
         }
         if !shape.is_empty() && !stays(site.sdfg, &uses, id, (site.found.state(), entry)) {
             return refuse("is an array of queues that code of the host uses, too");
@@ -175,8 +178,7 @@ fn forward(
 }
 
 /// Whether a map around the source of an edge gets symbols from data, on which its range may depend.
-fn data_decide(state: &State, leaf: EdgeId) -> bool {
-    let tree = ScopeTree::of(state);
+fn data_decide(state: &State, tree: &ScopeTree, leaf: EdgeId) -> bool {
     tree.enclosing(state.edge(leaf).src).any(|entry| match &state.node(entry).kind {
         NodeKind::MapEntry(map) => bound_symbols(state, entry) != map.params,
         _ => false,
