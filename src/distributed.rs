@@ -154,10 +154,7 @@ impl Division {
                 prepare(pipeline);
                 let (machine, sizes) = (compute_bound(ranks), named(sizes.into_iter()));
                 let searched = Searched::of(pipeline.program(), &sizes, &machine)?;
-                let seconds = |program: &Sdfg| {
-                    let traffic = Traffic::of(program, &sizes, ranks).ok()?;
-                    Some(traffic.seconds(machine.latency_seconds, machine.link_bytes_per_second))
-                };
+                let seconds = |program: &Sdfg| communication(program, &sizes, &machine);
                 let chosen = searched.carry_out(pipeline, DivisionOptions::default(), &seconds)?;
                 Ok(chosen.outcome)
             }
@@ -169,6 +166,12 @@ impl Division {
             }
         }
     }
+}
+
+/// Seconds of communication in a run of a divided program, for these values of its symbols; `None` if only a run tells them.
+pub fn communication(program: &Sdfg, sizes: &BTreeMap<Symbol, i64>, machine: &Machine) -> Option<f64> {
+    let traffic = Traffic::of(program, sizes, machine.ranks).ok()?;
+    Some(traffic.seconds(machine.latency_seconds, machine.link_bytes_per_second))
 }
 
 /// The values of symbols by their names.

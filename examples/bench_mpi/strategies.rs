@@ -3,7 +3,7 @@
 
 use sdfg::interpret::Arguments;
 use sdfg::symbolic::Symbol;
-use sdfg_codegen::ranks::Traffic;
+use sdfg_programs::distributed::communication;
 use sdfg_transforms::Pipeline;
 use sdfg_transforms::distribute::{DivisionOptions, Searched, distribute, prepare};
 use sdfg_transforms::strategy::model::{Machine, Model};
@@ -89,12 +89,9 @@ fn measure(place: &Place<'_>, program: &Program, machine: &Machine) -> Result<()
     let searched = Searched::of(pipeline.program(), &sizes, machine)?;
     let model = &searched.model;
     // The optimum of the search, or what costs less once it is carried out: `sdfg distribute` takes it.
-    let communication = |program: &sdfg::ir::Sdfg| {
-        let traffic = Traffic::of(program, &sizes, machine.ranks).ok()?;
-        Some(traffic.seconds(machine.latency_seconds, machine.link_bytes_per_second))
-    };
+    let seconds = |program: &sdfg::ir::Sdfg| communication(program, &sizes, machine);
     let mut tried = Pipeline::on(pipeline.program().clone());
-    let optimal = searched.carry_out(&mut tried, DivisionOptions::default(), &communication)?.strategy;
+    let optimal = searched.carry_out(&mut tried, DivisionOptions::default(), &seconds)?.strategy;
     let mut chosen = vec![("optimal".to_owned(), optimal)];
     chosen.extend(data_parallel(model).map(|strategy| ("data-parallel".to_owned(), strategy)));
     chosen.extend((0..RANDOM).map(|seed| (format!("random {seed}"), random(model, seed))));

@@ -120,9 +120,9 @@ impl Transfer {
             Origin::Written => &source.writes[of(&source.writes)?],
             Origin::Passed => &source.reads[of(&source.reads)?],
         };
-        let (written, n_left) = match origin {
-            Origin::Written => (everything(source, leaving), leaving.accesses.len()),
-            Origin::Passed => (vec![leaving.all()], 1),
+        let written = match origin {
+            Origin::Written => everything(source, leaving),
+            Origin::Passed => vec![leaving.all()],
         };
         let read = everything(target, reading);
         if n_elements(&written, &read, &later) == 0 {
@@ -137,7 +137,7 @@ impl Transfer {
             }
         };
         let owned = Holding::new(to, n_ranks, &owned_axes(target, reading));
-        let way = if n_left == 1 {
+        let way = if written.len() == 1 {
             in_boxes([&written, &read, &later], &left, &owned, n_ranks as usize)
         } else {
             None
