@@ -364,12 +364,18 @@ fn iterations_that_meet_are_refused_and_others_are_not() {
     assert_eq!(refused(&in_place("0:N", "i", "i + 1")), overlap());
     assert_eq!(refused(&in_place("0:N:2", "i", "i + 4")), overlap());
     assert_eq!(refused(&in_place("0:N", "N - i", "i")), overlap());
+    // Steps whose sign is not known.
+    assert_eq!(refused(&in_place("0:100:N", "i", "i + 1")), overlap());
+    assert_eq!(refused(&in_place("0:100:N", "i", "N * i")), overlap());
+    assert_eq!(refused(&in_place("0:100:N", "2 * i", "i")), overlap());
     for (range, from, to) in [
         ("0:N", "i", "i"),
         ("0:N:2", "i", "i + 1"),
         ("0:N", "2 * i", "2 * i + 1"),
         ("0:100", "i", "i + 100"),
         ("99:-1:-1", "i + 100", "i"),
+        ("0:100:N", "i", "i"),
+        ("0:100:N", "100 - i", "100 - i"),
     ] {
         let plan = try_plan(&in_place(range, from, to)).unwrap_or_else(|error| panic!("{error}"));
         assert!(plan.to_string().contains("lanes t("), "{plan}");

@@ -27,8 +27,8 @@ pub(super) fn rewritable(seed: u64) -> String {
     let kinds: Vec<Kind> = (0..count).map(|_| Kind::random(&mut rng)).collect();
     let mut last = None;
     for (number, kind) in kinds.iter().enumerate() {
-        let mut state =
-            State { row: (*kind == Kind::Rows).then(|| format!("k{number}")), last, ..State::default() };
+        let row = (*kind == Kind::Rows).then(|| format!("k{number}"));
+        let mut state = State { row, last, has_siblings: seed % 8 == 5, ..State::default() };
         for _ in 0..1 + rng.below(4) {
             state.operation(&mut rng, &mut defined);
         }
@@ -80,10 +80,13 @@ struct State {
     new: BTreeSet<usize>,
     /// The number of a symbol with the value `N - 1`.
     last: Option<usize>,
+    /// Whether most maps read one container, rather than that which the map before wrote.
+    has_siblings: bool,
     nodes: String,
     edges: String,
     /// Label of the access node of each container that the state uses.
     labels: BTreeMap<usize, String>,
+    /// The container that the next operation probably reads.
     latest: Option<usize>,
     operations: usize,
 }
@@ -99,7 +102,8 @@ impl State {
         let transients: Vec<usize> = free.iter().copied().filter(|at| *at >= FIRST_TRANSIENT).collect();
         let target =
             if !transients.is_empty() && rng.chance(60) { rng.pick(&transients) } else { rng.pick(&free) };
-        // What the state wrote last is read most often: transformations look for chains.
+        // What the state wrote last is read most often: transformations look for chains. In some programs, it is what the first
+        // operation read: others look for siblings.
         let latest = self.latest.filter(|_| rng.chance(80));
         let choices: Vec<usize> = defined.iter().copied().filter(|at| *at != target).collect();
         let source = latest.unwrap_or_else(|| rng.pick(&choices));
@@ -125,7 +129,7 @@ impl State {
             let is_new = [is_new_source, is_new_other];
             self.map(rng, number, (source, from), second, (target, to, is_defined), is_new);
         }
-        self.latest = Some(target);
+        self.latest = Some(if self.has_siblings { self.latest.unwrap_or(source) } else { target });
         defined.insert(target);
     }
 

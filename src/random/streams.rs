@@ -128,8 +128,9 @@ impl Generator {
         let to = self.rng.pick(&["[0]", "[0:2]"]);
         self.line(&format!("C -> {first}: {from} -> {first}{to}"));
         // The caller's elements and those of `C` together may be more than `C` has room for.
-        let all = if is_argument { " atmost(2)" } else { " dynamic" };
-        let volume = self.rng.pick(&[" atmost(3)", all, " volume(1)"]);
+        let [some, all] =
+            if is_argument { [" atmost(min(2, N * M))"; 2] } else { [" atmost(3)", " dynamic"] };
+        let volume = self.rng.pick(&[some, all, " volume(1)"]);
         self.line(&format!("{first} -> {second}: {first}[0] -> {second}{volume}"));
         self.close();
         self.open(&format!("state {rest}"));

@@ -28,6 +28,8 @@ pub(super) struct OpenLoop {
     pub(super) variable: Symbol,
     /// The values of its variable.
     pub(super) range: Range,
+    /// The step of the range whose values the variable counts, if it is no number. It is not zero while an iteration runs.
+    pub(super) stride: Option<Expr>,
     /// Whether threads share it.
     pub(super) parallel: bool,
     /// Whether its iterations are tasks.
@@ -96,6 +98,7 @@ impl<'g> Lowering<'g> {
             number: self.loop_ranges.len() - 1,
             variable: dimension.variable.clone(),
             range,
+            stride: None,
             parallel,
             tasks: false,
             lanes: false,

@@ -192,6 +192,7 @@ impl<'g> Lowering<'g> {
         };
         let first_variable = self.plan.variables.len();
         let (dimension, value) = self.dimension(frame, nest, d)?;
+        let stride = value.linear_in(&dimension.variable).map(|(stride, _)| stride);
         let old = frame.bind(&nest.map.params[d], value);
         let has_tasks = nest.carrier == Carrier::Tasks;
         if has_tasks {
@@ -202,6 +203,7 @@ impl<'g> Lowering<'g> {
         let has_lanes = nest.map.schedule == Schedule::Simd && rest.is_empty();
         if has_lanes && let Some(open) = self.loops.last_mut() {
             open.lanes = true;
+            open.stride = stride.filter(|stride| stride.as_int().is_none());
         }
         let mut body = self.nested_loops(frame, nest, rest)?;
         frame.unbind(&nest.map.params[d], old);

@@ -179,8 +179,15 @@ impl<'g> Lowering<'g> {
         else {
             return false;
         };
+        if c != other {
+            return false;
+        }
         let length = |range: &Range| (&range.end - &range.begin).as_int().filter(|length| *length > 0);
-        let (Some(c), true) = (c.as_int(), c == other) else { return false };
+        let Some(c) = c.as_int() else {
+            // Iterations are at least one index apart.
+            let moves = open.stride.as_ref().is_some_and(|stride| c == *stride || c == -stride);
+            return moves && second == first && length(a) == Some(1) && length(b) == Some(1);
+        };
         if c == 0 {
             let before = |a: &Range, b: &Range| a.end.le(&b.begin, &self.assumptions) == Truth::Proved;
             return before(a, b) || before(b, a);
