@@ -4,7 +4,7 @@
 //! configuration costs at least as much as that configuration plus the cheapest configuration of each other
 //! vertex. If this bound exceeds the cost of the cheap strategy, no optimum contains the configuration.
 
-use super::problem::{self, End, Problem};
+use super::problem::{self, End, Problem, SumBound};
 
 /// Number of tried strategies.
 const STARTS: usize = 16;
@@ -143,7 +143,8 @@ impl<'p> Tries<'p> {
                     End::Source => (layout(End::Source, configuration), layout(End::Target, other)),
                     End::Target => (layout(End::Source, other), layout(End::Target, configuration)),
                 };
-                cost += self.problem.edge_cost(edge, row, column);
+                let bound = SumBound { base: cost, least: best.0 };
+                cost += self.problem.edge_cost_below(edge, row, column, bound);
                 if cost >= best.0 {
                     break;
                 }

@@ -82,7 +82,7 @@ impl<'p> Dynamic<'p> {
         let mut table = vec![f64::INFINITY; step.entries() as usize];
         let first = costs.len();
         self.add_own_costs(index, costs)?;
-        let ready = step::Ready::new(self, index, &costs[first..])?;
+        let ready = step::Ready::new(self, index, &costs[first..], n_threads)?;
         let operations = step.operations();
         let n_blocks = operations.div_ceil(BLOCK).max(1) as usize;
         let parts = if operations < PARALLEL { 1 } else { n_threads };

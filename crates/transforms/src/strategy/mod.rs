@@ -37,7 +37,7 @@ pub use observer::{Observer, Progress};
 pub use order::{EliminationGraph, Greedy, OrderRule, Volume, order};
 pub use picture::{dot, svg};
 pub use plan::Prediction;
-pub use problem::{Edge, End, Operations, Problem, cost, edge_cost};
+pub use problem::{Edge, End, Operations, Problem, SumBound, cost, edge_cost};
 pub use search::{Algorithm, Options, Pruning, Solution, predict, search};
 pub use strategy_file::{ContainerLayout, Cut, OperationStrategy, Proof, StrategyFile, StrategyFileError};
 pub use tabulated::{Costs, Operation, Tabulated};

@@ -50,6 +50,23 @@ impl End {
     }
 }
 
+/// The sums of interest to a minimum.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SumBound {
+    /// The summand that is known; not negative.
+    pub base: f64,
+    /// The least sum so far. Sums that are no less need not be known.
+    pub least: f64,
+}
+
+impl SumBound {
+    /// Whether a cost of at least this adds up to no less than the least sum. Rounding preserves the order of sums, so every higher
+    /// cost does, too.
+    pub fn is_reached(self, cost: f64) -> bool {
+        self.base + cost >= self.least
+    }
+}
+
 /// A computation graph with costs: the input of every search.
 ///
 /// The cost of a strategy, one configuration for each vertex, is the sum of the costs of its vertices and edges
@@ -78,6 +95,20 @@ pub trait Problem: Sync {
 
     /// Cost of an edge between two layouts.
     fn edge_cost(&self, edge: usize, source_layout: usize, target_layout: usize) -> f64;
+
+    /// The cost of an edge, as far as it matters to a minimum over sums: where `base` and the cost add up to no less than `least`, the
+    /// result may be any lower number with which they do, too. It is never higher than the cost.
+    ///
+    /// Without an implementation, it is the cost.
+    fn edge_cost_below(
+        &self,
+        edge: usize,
+        source_layout: usize,
+        target_layout: usize,
+        _bound: SumBound,
+    ) -> f64 {
+        self.edge_cost(edge, source_layout, target_layout)
+    }
 
     /// All costs of an edge, a row for each layout of the source and a column for each of the target, where they are at hand.
     fn edge_table(&self, _edge: usize) -> Option<&[f64]> {

@@ -1,7 +1,7 @@
 //! A problem without the configurations that no optimum needs.
 
 use super::layouts::Layouts;
-use super::problem::{Edge, End, Problem};
+use super::problem::{Edge, End, Problem, SumBound};
 use super::tabulated::EdgeTable;
 
 /// The remaining problem.
@@ -82,6 +82,21 @@ impl Problem for Reduced<'_> {
             Left::Table(table) => table.cost(source_layout, target_layout),
             Left::Computed([(_, rows), (_, columns)]) => {
                 self.problem.edge_cost(edge, rows[source_layout], columns[target_layout])
+            }
+        }
+    }
+
+    fn edge_cost_below(
+        &self,
+        edge: usize,
+        source_layout: usize,
+        target_layout: usize,
+        bound: SumBound,
+    ) -> f64 {
+        match &self.tables[edge] {
+            Left::Table(table) => table.cost(source_layout, target_layout),
+            Left::Computed([(_, rows), (_, columns)]) => {
+                self.problem.edge_cost_below(edge, rows[source_layout], columns[target_layout], bound)
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::check::Alive;
 use super::{Certificate, Dominated, Table};
-use crate::strategy::problem::{End, Problem};
+use crate::strategy::problem::{End, Problem, SumBound};
 
 /// The edges and earlier tables whose first vertex to go is the same.
 #[derive(Clone, Debug, Default)]
@@ -78,6 +78,16 @@ impl Values<'_> {
             Values::Stored(values) => values[place],
             Values::Computed { problem, edge, n_columns } => {
                 problem.edge_cost(edge, place / n_columns, place % n_columns)
+            }
+        }
+    }
+
+    /// The value at a place as far as it matters to a minimum over sums.
+    fn below(&self, place: usize, bound: SumBound) -> f64 {
+        match *self {
+            Values::Stored(values) => values[place],
+            Values::Computed { problem, edge, n_columns } => {
+                problem.edge_cost_below(edge, place / n_columns, place % n_columns, bound)
             }
         }
     }
@@ -213,14 +223,24 @@ impl Work<'_> {
         {
             let mut cheapest_first: Vec<usize> = (0..self.least.len()).collect();
             cheapest_first.sort_by(|a, b| self.least[*a].total_cmp(&self.least[*b]));
+            let mut best = cheapest_first.first().copied();
             for (place, entry) in dimension.places[0].iter().zip(&dimension.entries) {
-                let mut found = f64::INFINITY;
+                let sum = |group: usize, least: f64| {
+                    let base = self.least[group];
+                    base + term.values.below(place + self.own.places[0][group], SumBound { base, least })
+                };
+                // The group that was best before is good again, so that most costs need not be known.
+                let mut found =
+                    best.map_or(f64::INFINITY, |group| f64::INFINITY.min(sum(group, f64::INFINITY)));
                 for &group in &cheapest_first {
                     // An edge costs nothing at least: what is as dear without it is not less with it.
                     if self.least[group] >= found {
                         break;
                     }
-                    found = found.min(self.least[group] + term.values.at(place + self.own.places[0][group]));
+                    let sum = sum(group, found);
+                    if sum < found {
+                        (found, best) = (sum, Some(group));
+                    }
                 }
                 tell(*entry, found);
             }

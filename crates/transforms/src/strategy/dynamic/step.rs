@@ -3,16 +3,19 @@
 
 use std::borrow::Cow;
 
-use super::Dynamic;
+use super::{Dynamic, side_by_side};
 use crate::strategy::error::{ProblemError, SearchError};
 use crate::strategy::layouts::Layouts;
 use crate::strategy::min_plus;
 use crate::strategy::plan::{EliminationStep, Factor};
-use crate::strategy::problem::{End, Problem};
+use crate::strategy::problem::{End, Problem, SumBound};
 use crate::strategy::tabulated::is_cost;
 
 /// Configurations from which on some of them are passed over in blocks.
 const LONG: usize = 4 * min_plus::BLOCK;
+
+/// Costs of edges that threads compute together: some milliseconds of work.
+const COMPUTED: usize = 10_000;
 
 /// Columns that are lowered together, so that they stay in the nearest cache.
 const COLUMNS: usize = 1024;
@@ -51,7 +54,12 @@ struct LaidOut<'d> {
 
 impl<'d> Ready<'d> {
     /// A step, with what its vertex costs by itself in each configuration.
-    pub(super) fn new(dynamic: &'d Dynamic<'_>, index: usize, own: &'d [f64]) -> Result<Self, SearchError> {
+    pub(super) fn new(
+        dynamic: &'d Dynamic<'_>,
+        index: usize,
+        own: &'d [f64],
+        n_threads: usize,
+    ) -> Result<Self, SearchError> {
         let (problem, step) = (dynamic.problem, &dynamic.plan.steps[index]);
         let own = merge(own, &step.own);
         let factors = match *dynamic.plan.joint.of(index) {
@@ -66,7 +74,7 @@ impl<'d> Ready<'d> {
             },
             _ => {
                 let joint = dynamic.plan.joint.of(index).iter();
-                let laid_out = joint.map(|factor| lay_out(dynamic, step, *factor));
+                let laid_out = joint.map(|factor| lay_out(dynamic, step, *factor, n_threads));
                 Factors::LaidOut(laid_out.collect::<Result<_, _>>()?)
             }
         };
@@ -91,8 +99,11 @@ impl<'d> Ready<'d> {
                 }
             }
             Factors::Computed { edge, end, cheapest_first } => {
+                // The next layout is best with much the same one of the vertex.
+                let mut best = cheapest_first.first().copied().unwrap_or_default();
                 for (place, entry) in entries.iter_mut().enumerate() {
-                    *entry = self.least_computed(*edge, *end, cheapest_first, first + place)?;
+                    (*entry, best) =
+                        self.least_computed((*edge, *end), cheapest_first, first + place, best)?;
                 }
             }
             Factors::LaidOut(factors) => self.fill_joint(factors, first, entries),
@@ -100,23 +111,29 @@ impl<'d> Ready<'d> {
         Ok(())
     }
 
+    /// The least sum with one layout of the other end, and the layout of the vertex that has it. It is looked for at `begin` first.
     fn least_computed(
         &self,
-        edge: usize,
-        end: End,
+        (edge, end): (usize, End),
         cheapest_first: &[usize],
         other: usize,
-    ) -> Result<f64, SearchError> {
-        let mut least = f64::INFINITY;
-        for &layout in cheapest_first {
+        begin: usize,
+    ) -> Result<(f64, usize), SearchError> {
+        let mut found = (f64::INFINITY, begin);
+        for &layout in std::iter::once(&begin).chain(cheapest_first) {
+            let base = self.own[layout];
             // A cost is not negative: where the vertex alone is no better, the edge need not be asked for.
-            if self.own[layout] >= least {
+            if base >= found.0 {
                 break;
             }
             let (row, column) = if end == End::Source { (layout, other) } else { (other, layout) };
-            least = least.min(self.own[layout] + edge_cost(self.problem, edge, row, column)?);
+            let bound = SumBound { base, least: found.0 };
+            let sum = base + edge_cost_below(self.problem, edge, (row, column), bound)?;
+            if sum < found.0 {
+                found = (sum, layout);
+            }
         }
-        Ok(least)
+        Ok(found)
     }
 
     /// Several factors: those that do not depend on the last dependent are added once for all of its layouts.
@@ -251,6 +268,7 @@ fn lay_out<'d>(
     dynamic: &'d Dynamic<'_>,
     step: &EliminationStep,
     factor: Factor,
+    n_threads: usize,
 ) -> Result<LaidOut<'d>, SearchError> {
     // The factor's vertices: the dependents among them in the order of the step, then the vertex itself. Of each, the
     // step's layouts, those of the factor, and how far the factor's next layout is.
@@ -296,17 +314,35 @@ fn lay_out<'d>(
         })
         .collect();
     let mut values = Vec::with_capacity(size);
-    for place in Places::new(&offsets) {
-        values.push(match (stored, factor) {
-            (Some(stored), _) => stored[place],
-            (None, Factor::Edge { edge, .. }) => {
-                let n_columns = dynamic.problem.layouts(edge, End::Target).len();
-                edge_cost(dynamic.problem, edge, place / n_columns, place % n_columns)?
+    match (stored, factor) {
+        (Some(stored), _) => values.extend(Places::new(&offsets).map(|place| stored[place])),
+        (None, Factor::Edge { edge, .. }) => {
+            let n_parts = if size < COMPUTED { 1 } else { n_threads };
+            for part in computed(dynamic.problem, edge, &offsets, n_parts) {
+                values.extend(part?);
             }
-            (None, Factor::Table(_)) => f64::INFINITY,
-        });
+        }
+        (None, Factor::Table(_)) => values.resize(size, f64::INFINITY),
     }
     Ok(LaidOut::new(Cow::Owned(values), step_strides, step.own.len()))
+}
+
+/// The costs of an edge at all sums of one offset of each list, in parts that threads compute side by side.
+fn computed(
+    problem: &dyn Problem,
+    edge: usize,
+    offsets: &[Vec<usize>],
+    n_parts: usize,
+) -> Vec<Result<Vec<f64>, SearchError>> {
+    let Some((first, others)) = offsets.split_first() else { return Vec::new() };
+    let parts: Vec<&[usize]> = first.chunks(first.len().div_ceil(n_parts).max(1)).collect();
+    let n_columns = problem.layouts(edge, End::Target).len();
+    side_by_side(&parts, |part| {
+        let offsets: Vec<Vec<usize>> = std::iter::once(part.to_vec()).chain(others.iter().cloned()).collect();
+        Places::new(&offsets)
+            .map(|place| edge_cost(problem, edge, place / n_columns, place % n_columns))
+            .collect()
+    })
 }
 
 /// Sums of one offset of each list, the last list going fastest.
@@ -343,6 +379,17 @@ impl Iterator for Places<'_> {
         self.next = None;
         Some(place)
     }
+}
+
+/// The cost of an edge between two layouts as far as it matters, checked.
+fn edge_cost_below(
+    problem: &dyn Problem,
+    edge: usize,
+    (row, column): (usize, usize),
+    bound: SumBound,
+) -> Result<f64, SearchError> {
+    let cost = problem.edge_cost_below(edge, row, column, bound);
+    if is_cost(cost) { Ok(cost) } else { Err(ProblemError::EdgeCost { edge, row, column, cost }.into()) }
 }
 
 /// The cost of an edge between two layouts, checked: it may have been computed just now.

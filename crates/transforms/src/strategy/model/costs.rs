@@ -12,7 +12,7 @@ use super::super::configurations::{ConfigurationRule, PartCounts};
 use super::super::dynamic::side_by_side;
 use super::super::error::ProblemError;
 use super::super::layouts::Layouts;
-use super::super::problem::{Edge, End, Operations, Problem};
+use super::super::problem::{Edge, End, Operations, Problem, SumBound};
 use super::super::tabulated::{Costs, Operation, Tabulated};
 use super::binding::Storage;
 use super::elements::BOXES;
@@ -48,8 +48,8 @@ pub struct Model {
     operators: Vec<Operator>,
     executions: Vec<u64>,
     configurations: Vec<Vec<Vec<u32>>>,
-    /// Of each operation in all configurations, when they were asked for.
-    costs: Vec<OnceLock<Vec<f64>>>,
+    /// Of each operation in all configurations, when one was asked for.
+    costs: OnceLock<Vec<Vec<f64>>>,
     edges: Vec<Edge>,
     transfers: Vec<Transfer>,
     approximations: Vec<String>,
@@ -95,14 +95,13 @@ impl Model {
             Ok(found)
         };
         let configurations: Result<Vec<_>, ModelError> = operators.iter().map(configurations).collect();
-        let costs = operators.iter().map(|_| OnceLock::new()).collect();
         let mut model = Model {
             name: sdfg.name,
             machine: machine.clone(),
             operators,
             executions,
             configurations: configurations?,
-            costs,
+            costs: OnceLock::new(),
             edges: Vec::new(),
             transfers: Vec::new(),
             approximations,
@@ -140,15 +139,9 @@ impl Model {
             let n = transfer::n_boxes(n_left, n_accesses(&target.reads), n_later);
             check(target, flow.storage, n)?;
         }
-        // Each thread takes every so many flows: those of an operation with many configurations are next to each other.
-        let n_threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(flows.len());
-        let shares: Vec<usize> = (0..n_threads).collect();
-        let mut found = side_by_side(&shares, |share| {
-            let of_share = flows.iter().skip(*share).step_by(n_threads);
-            of_share.map(|(flow, times)| self.transfer(flow, *times)).collect::<Vec<_>>().into_iter()
-        });
-        for (number, (flow, _)) in flows.iter().enumerate() {
-            if let Some(transfer) = found[number % n_threads].next().flatten() {
+        let found = on_threads(flows.len(), |number| self.transfer(&flows[number].0, flows[number].1));
+        for ((flow, _), transfer) in flows.iter().zip(found) {
+            if let Some(transfer) = transfer {
                 self.edges.push(Edge { source: flow.source, target: flow.target });
                 self.transfers.push(transfer);
             }
@@ -242,15 +235,16 @@ impl Model {
         Ok(problem)
     }
 
-    /// Costs of an operation in all configurations, computed when they are asked for first.
+    /// Costs of an operation in all configurations. Those of all operations are computed when one is asked for first.
     fn own_costs(&self, vertex: usize) -> &[f64] {
-        self.costs[vertex].get_or_init(|| {
+        let compute = |vertex: usize| {
             let mut costs = Vec::with_capacity(self.configurations[vertex].len());
             self.operators[vertex].each_load(&self.configurations[vertex], self.machine.ranks, |loads| {
                 costs.push(self.executions[vertex] as f64 * self.once(loads));
             });
             costs
-        })
+        };
+        &self.costs.get_or_init(|| on_threads(self.operators.len(), compute))[vertex]
     }
 
     /// Computation of the slowest rank, and communication of the one that waits longest: seconds of one execution.
@@ -309,7 +303,20 @@ impl Problem for Model {
 
     /// Waiting time of the rank that receives most: seconds of all uses.
     fn edge_cost(&self, edge: usize, source_layout: usize, target_layout: usize) -> f64 {
-        let most = self.transfers[edge].most_fetched(source_layout, target_layout);
+        let most = self.transfers[edge].most_fetched(source_layout, target_layout, |_| false);
+        self.waiting(edge, most)
+    }
+
+    /// Often some ranks show that a cost is too high, so that the others need not be looked at.
+    fn edge_cost_below(
+        &self,
+        edge: usize,
+        source_layout: usize,
+        target_layout: usize,
+        bound: SumBound,
+    ) -> f64 {
+        let is_enough = |bytes| bound.is_reached(self.waiting(edge, bytes));
+        let most = self.transfers[edge].most_fetched(source_layout, target_layout, is_enough);
         self.waiting(edge, most)
     }
 
@@ -342,4 +349,14 @@ impl Operations for Model {
     fn configurations(&self, vertex: usize) -> &[Vec<u32>] {
         &self.configurations[vertex]
     }
+}
+
+/// Results of so many pieces of work, in order. Each thread takes every so many: those with much work are next to each other.
+fn on_threads<R: Send>(n: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
+    let n_threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(n);
+    let shares: Vec<usize> = (0..n_threads).collect();
+    let mut found = side_by_side(&shares, |share| {
+        (*share..n).step_by(n_threads).map(&work).collect::<Vec<_>>().into_iter()
+    });
+    (0..n).filter_map(|number| found[number % n_threads].next()).collect()
 }

@@ -70,8 +70,24 @@ pub(super) struct Holding<T> {
     pub(super) layouts: Layouts,
     /// Of each layout.
     pub(super) held: Vec<Held>,
-    /// For each axis and pattern, what each rank has.
-    pub(super) patterns: Vec<Vec<Vec<T>>>,
+    /// Patterns of each axis.
+    pub(super) axes: Vec<Patterns<T>>,
+}
+
+/// Patterns along one axis: what each rank has in each of them.
+#[derive(Debug)]
+pub(super) struct Patterns<T> {
+    /// The different things that ranks have. Ranks and patterns share them, because many have the same.
+    pub(super) values: Vec<T>,
+    /// For each pattern and rank, the index of what it has.
+    pub(super) of_ranks: Vec<Vec<u32>>,
+}
+
+impl<T> Patterns<T> {
+    /// What a rank has in a pattern.
+    pub(super) fn at(&self, pattern: u32, rank: u32) -> &T {
+        &self.values[self.of_ranks[pattern as usize][rank as usize] as usize]
+    }
 }
 
 /// Elements of ranks in one layout.
@@ -86,44 +102,72 @@ pub(super) struct Held {
 impl<T: Ord + Clone> Holding<T> {
     pub(super) fn new(configurations: &[Vec<u32>], n_ranks: u32, axes: &[Axis<'_, T>]) -> Self {
         let mut known: Vec<BTreeMap<Vec<Spread>, u32>> = vec![BTreeMap::new(); axes.len()];
-        let mut patterns: Vec<Vec<Vec<T>>> = vec![Vec::new(); axes.len()];
+        let mut found: Vec<Found<T>> = axes.iter().map(|_| Found::default()).collect();
         let mut all: Vec<Held> = Vec::with_capacity(configurations.len());
         for configuration in configurations {
             let (spreads, active) = spreads(configuration);
             let pattern = |axis: usize| {
-                let Axis { dimensions, of } = &axes[axis];
+                let dimensions = &axes[axis].dimensions;
                 let key: Vec<Spread> = dimensions.iter().map(|dimension| spreads[*dimension]).collect();
-                let patterns = &mut patterns[axis];
-                *known[axis].entry(key).or_insert_with_key(|key| {
-                    patterns.push(of_ranks(key, dimensions, of, n_ranks));
-                    patterns.len() as u32 - 1
-                })
+                let found = &mut found[axis];
+                *known[axis].entry(key).or_insert_with_key(|key| found.add(key, &axes[axis], n_ranks))
             };
             all.push(Held { n_ranks: active, patterns: (0..axes.len()).map(pattern).collect() });
         }
         // Different spreads may be the same to an axis.
-        for (axis, patterns) in patterns.iter_mut().enumerate() {
-            let same = Layouts::by_key(patterns.iter());
+        let mut axes: Vec<Patterns<T>> = found.into_iter().map(Found::into_patterns).collect();
+        for (axis, patterns) in axes.iter_mut().enumerate() {
+            let same = Layouts::by_key(patterns.of_ranks.iter());
             all.iter_mut()
                 .for_each(|held| held.patterns[axis] = same.of(held.patterns[axis] as usize) as u32);
-            *patterns = same.representatives().into_iter().map(|one| patterns[one].clone()).collect();
+            let first = same.representatives();
+            patterns.of_ranks =
+                first.into_iter().map(|one| std::mem::take(&mut patterns.of_ranks[one])).collect();
         }
         let layouts = Layouts::by_key(&all);
         let held = layouts.representatives().into_iter().map(|one| all[one].clone()).collect();
-        Holding { layouts, held, patterns }
+        Holding { layouts, held, axes }
     }
 }
 
-/// Elements of each rank along an axis that depends on these dimensions of the domain, which are spread so.
-fn of_ranks<T: Clone>(spreads: &[Spread], dimensions: &[usize], of: &OfParts<'_, T>, n_ranks: u32) -> Vec<T> {
-    // Many ranks have the same parts. Their elements are computed once.
-    let n_parts: usize = spreads.iter().map(|spread| spread.parts as usize).product();
-    let mut known: Vec<Option<T>> = vec![None; n_parts];
-    let of_rank = |rank| {
-        let parts: Vec<Part> =
-            spreads.iter().zip(dimensions).map(|(spread, dimension)| spread.part(*dimension, rank)).collect();
-        let at = parts.iter().fold(0, |at, part| at * part.parts + part.part) as usize;
-        known[at].get_or_insert_with(|| of(&parts)).clone()
-    };
-    (0..n_ranks).map(of_rank).collect()
+/// Patterns of an axis while they are found.
+struct Found<T> {
+    /// The index of each value.
+    values: BTreeMap<T, u32>,
+    of_ranks: Vec<Vec<u32>>,
+}
+
+impl<T> Default for Found<T> {
+    fn default() -> Self {
+        Found { values: BTreeMap::new(), of_ranks: Vec::new() }
+    }
+}
+
+impl<T: Ord> Found<T> {
+    /// Adds the pattern of an axis whose dimensions are spread so. Gives its number.
+    fn add(&mut self, spreads: &[Spread], axis: &Axis<'_, T>, n_ranks: u32) -> u32 {
+        // Many ranks have the same parts. Their elements are computed once.
+        let n_parts: usize = spreads.iter().map(|spread| spread.parts as usize).product();
+        let mut known: Vec<Option<u32>> = vec![None; n_parts];
+        let of_rank = |rank| {
+            let parts = || {
+                let each = spreads.iter().zip(&axis.dimensions);
+                each.map(|(spread, dimension)| spread.part(*dimension, rank))
+            };
+            let at = parts().fold(0, |at, part| at * part.parts + part.part) as usize;
+            *known[at].get_or_insert_with(|| {
+                let next = self.values.len() as u32;
+                *self.values.entry((axis.of)(&parts().collect::<Vec<_>>())).or_insert(next)
+            })
+        };
+        let of_ranks = (0..n_ranks).map(of_rank).collect();
+        self.of_ranks.push(of_ranks);
+        self.of_ranks.len() as u32 - 1
+    }
+
+    fn into_patterns(self) -> Patterns<T> {
+        let mut values: Vec<(T, u32)> = self.values.into_iter().collect();
+        values.sort_unstable_by_key(|(_, index)| *index);
+        Patterns { values: values.into_iter().map(|(value, _)| value).collect(), of_ranks: self.of_ranks }
+    }
 }

@@ -2,7 +2,7 @@
 //! results.
 
 use super::elements::{Side, Sides, count};
-use super::holding::{Axis, Holding};
+use super::holding::{Axis, Holding, Patterns};
 use super::operator::{Block, Operand, Operator, share};
 
 /// Load of one rank in one execution of an operation.
@@ -128,8 +128,8 @@ impl Operator {
 /// The product of what a rank touches along each axis.
 fn touched(holding: &Holding<(u64, u64)>, configuration: usize, rank: u32) -> Touched {
     let held = &holding.held[holding.layouts.of(configuration)];
-    let along = |(axis, pattern): (&Vec<Vec<(u64, u64)>>, &u32)| axis[*pattern as usize][rank as usize];
-    let axes = holding.patterns.iter().zip(&held.patterns).map(along);
+    let along = |(axis, pattern): (&Patterns<(u64, u64)>, &u32)| *axis.at(*pattern, rank);
+    let axes = holding.axes.iter().zip(&held.patterns).map(along);
     let (all, held) = axes.fold((1, 1), |(all, held), (n, m)| (all * n, held * m));
     Touched { all, halo: all - held }
 }

@@ -9,7 +9,7 @@
 use super::binding::Storage;
 use super::elements::{BOXES, Side, Sides, count, intervals, pieces};
 use super::flow::{Origin, everything};
-use super::holding::{Axis, Held, Holding, Part};
+use super::holding::{Axis, Held, Holding, Part, Patterns};
 use super::operator::{Index, Operand, Operator};
 use crate::strategy::layouts::Layouts;
 
@@ -33,25 +33,30 @@ pub(super) struct Transfer {
 #[derive(Debug)]
 enum CountingMethod {
     /// In disjoint boxes, of which each rank was left a box at most.
-    Boxes {
-        pieces: Vec<Piece>,
-        /// For each layout of the target and each rank, how many elements in its owned part the source leaves for the target.
-        wanted: Vec<Chunk>,
-        /// The largest number of each chunk.
-        most_wanted: Vec<f64>,
-        n_ranks: usize,
-    },
+    Boxes { pieces: Vec<Piece>, wanted: Wanted, n_ranks: usize },
     /// In any boxes.
     Sets {
         /// Everything that the source writes, that the target reads, and that was written in between.
         written: Vec<Sides>,
         read: Vec<Sides>,
         later: Vec<Sides>,
-        /// For each access of the source, dimension, and pattern, what each rank has.
-        left: Vec<Vec<Vec<Side>>>,
-        /// For each dimension and pattern the owned part of each rank.
-        owned: Vec<Vec<Vec<Side>>>,
+        /// For each access of the source and dimension, what each rank has.
+        left: Vec<Patterns<Side>>,
+        /// For each dimension the owned part of each rank.
+        owned: Vec<Patterns<Side>>,
     },
+}
+
+/// How many elements in the owned part of each rank the source leaves for the target, in each layout of the target.
+#[derive(Debug)]
+struct Wanted {
+    n_layouts: usize,
+    /// For each chunk and layout. Most costs need the first chunk alone, so that of all layouts lies together.
+    chunks: Vec<Chunk>,
+    /// The largest number of each of these chunks, and the largest one of it and those behind it.
+    most: Vec<[f64; 2]>,
+    /// For each layout the largest number of all ranks that have something to do, and the last rank with it.
+    top: Vec<(f64, u32)>,
 }
 
 /// A box, and along each axis what of it each rank has, and what is in each owned part.
@@ -69,12 +74,13 @@ enum Along {
     Gaps {
         left: Vec<Side>,
         owned: Vec<(i64, i64)>,
-        /// Numbers of elements of the box in owned parts.
+        /// Numbers of elements of the box in owned parts, for each chunk and pattern.
         needed: Vec<Chunk>,
+        n_patterns: usize,
     },
 }
 
-/// For each pattern and rank an interval of a box along an axis.
+/// For each pattern and rank an interval of a box along an axis: numbers for each chunk and pattern.
 #[derive(Debug)]
 struct Intervals {
     begins: Vec<Chunk>,
@@ -142,13 +148,8 @@ impl Transfer {
         } else {
             None
         };
-        let way = way.unwrap_or(CountingMethod::Sets {
-            written,
-            read,
-            later,
-            left: left.patterns,
-            owned: owned.patterns,
-        });
+        let way =
+            way.unwrap_or(CountingMethod::Sets { written, read, later, left: left.axes, owned: owned.axes });
         Some(Transfer {
             storage,
             times,
@@ -161,18 +162,31 @@ impl Transfer {
         })
     }
 
-    /// Bytes that the rank fetches that fetches most.
-    pub(super) fn most_fetched(&self, source_layout: usize, target_layout: usize) -> u64 {
+    /// Bytes that the rank fetches that fetches most. If one fetches so many that `is_enough`, the others are not looked at.
+    pub(super) fn most_fetched(
+        &self,
+        source_layout: usize,
+        target_layout: usize,
+        is_enough: impl Fn(u64) -> bool,
+    ) -> u64 {
         match &self.way {
-            CountingMethod::Boxes { .. } => {
-                let mut most = 0.0_f64;
-                // A rank fetches at most what it wants, so that the first ranks often decide.
-                self.each_chunk(source_layout, target_layout, |chunk| {
-                    most = chunk.iter().copied().fold(most, |most, n| if n > most { n } else { most });
-                    most
-                });
+            CountingMethod::Boxes { pieces, wanted, n_ranks } => {
+                let (has, needs) = (&self.left[source_layout], &self.owned[target_layout]);
+                // A rank fetches at most what it wants, so that one that wants most and has nothing decides.
+                let (top, rank) = wanted.top[target_layout];
+                let common = |piece: &Piece| piece.common_of(has, needs, rank as usize, *n_ranks);
+                let is_idle = rank >= has.n_ranks;
+                let mut most = top - if is_idle { 0.0 } else { pieces.iter().map(common).sum::<f64>() };
                 // Numbers of elements are whole.
-                self.element_bytes * most as u64
+                let bytes = |most: f64| self.element_bytes * most as u64;
+                if most < top && !is_enough(bytes(most)) {
+                    self.each_chunk(source_layout, target_layout, most, |chunk| {
+                        let before = most;
+                        most = chunk.iter().copied().fold(most, |most, n| if n > most { n } else { most });
+                        if most > before && is_enough(bytes(most)) { f64::INFINITY } else { most }
+                    });
+                }
+                bytes(most)
             }
             CountingMethod::Sets { .. } => {
                 self.fetched(source_layout, target_layout).into_iter().max().unwrap_or(0)
@@ -184,19 +198,18 @@ impl Transfer {
     pub(super) fn fetched(&self, source_layout: usize, target_layout: usize) -> Vec<u64> {
         let mut all = Vec::new();
         match &self.way {
-            CountingMethod::Boxes { .. } => self.each_chunk(source_layout, target_layout, |chunk| {
-                all.extend(chunk.iter().map(|n| self.element_bytes * *n as u64));
-                f64::NEG_INFINITY
-            }),
+            CountingMethod::Boxes { .. } => {
+                self.each_chunk(source_layout, target_layout, f64::NEG_INFINITY, |chunk| {
+                    all.extend(chunk.iter().map(|n| self.element_bytes * *n as u64));
+                    f64::NEG_INFINITY
+                });
+            }
             CountingMethod::Sets { written, read, later, left, owned } => {
                 let (has, needs) = (&self.left[source_layout], &self.owned[target_layout]);
                 let n_axes = owned.len();
                 for rank in 0..needs.n_ranks {
-                    let sides = |patterns: &[Vec<Vec<Side>>], held: &[u32]| -> Sides {
-                        let side = |(axis, pattern): (&Vec<Vec<Side>>, &u32)| {
-                            axis[*pattern as usize][rank as usize].clone()
-                        };
-                        patterns.iter().zip(held).map(side).collect()
+                    let sides = |axes: &[Patterns<Side>], held: &[u32]| -> Sides {
+                        axes.iter().zip(held).map(|(axis, pattern)| axis.at(*pattern, rank).clone()).collect()
                     };
                     let owned = sides(owned, &needs.patterns);
                     let n_accesses = left.len().checked_div(n_axes).unwrap_or(1);
@@ -214,22 +227,29 @@ impl Transfer {
     }
 
     /// Tells how many elements ranks fetch, a chunk of ranks at a time, in order. `tell` answers with a number: ranks that can only
-    /// fetch as many or fewer are left out from then on.
-    fn each_chunk(&self, source_layout: usize, target_layout: usize, mut tell: impl FnMut(&[f64]) -> f64) {
-        let CountingMethod::Boxes { pieces, wanted, most_wanted, n_ranks } = &self.way else { return };
+    /// fetch as many or fewer are left out from then on. So are, from the beginning, those that can only fetch `enough`.
+    fn each_chunk(
+        &self,
+        source_layout: usize,
+        target_layout: usize,
+        mut enough: f64,
+        mut tell: impl FnMut(&[f64]) -> f64,
+    ) {
+        let CountingMethod::Boxes { pieces, wanted, n_ranks } = &self.way else { return };
         let (has, needs) = (&self.left[source_layout], &self.owned[target_layout]);
         let n_needing = needs.n_ranks as usize;
-        let n_chunks = n_ranks.div_ceil(CHUNK);
-        let of_layout = target_layout * n_chunks..target_layout * n_chunks + n_needing.div_ceil(CHUNK);
-        let chunks = wanted[of_layout.clone()].iter().zip(&most_wanted[of_layout]);
-        let mut enough = f64::NEG_INFINITY;
-        for (number, (wanted, most)) in chunks.enumerate() {
-            if *most <= enough {
+        for number in 0..n_needing.div_ceil(CHUNK) {
+            let at = number * wanted.n_layouts + target_layout;
+            let [most, most_from_here] = wanted.most[at];
+            if most_from_here <= enough {
+                break;
+            }
+            if most <= enough {
                 continue;
             }
             let first = number * CHUNK;
             let n_having = (has.n_ranks as usize).saturating_sub(first).min(CHUNK);
-            let mut fetched = *wanted;
+            let mut fetched = wanted.chunks[at];
             for piece in pieces {
                 let common = piece.common(has, needs, number, *n_ranks);
                 for (lane, (fetched, common)) in fetched.iter_mut().zip(&common).enumerate() {
@@ -241,21 +261,60 @@ impl Transfer {
     }
 }
 
+impl Wanted {
+    /// What the ranks want of these pieces in each layout.
+    fn of(pieces: &[Piece], layouts: &[Held], n_ranks: usize) -> Self {
+        let (n_layouts, n_chunks) = (layouts.len(), n_ranks.div_ceil(CHUNK));
+        let mut chunks = Vec::with_capacity(n_layouts * n_chunks);
+        for number in 0..n_chunks {
+            chunks.extend(layouts.iter().map(|held| {
+                let mut all = [0.0; CHUNK];
+                for piece in pieces {
+                    let needed = piece.needed(held, number);
+                    all.iter_mut().zip(needed).for_each(|(all, needed)| *all += needed);
+                }
+                all
+            }));
+        }
+        let mut most = vec![[0.0; 2]; chunks.len()];
+        let mut top = vec![(0.0, 0); n_layouts];
+        for (at, chunk) in chunks.iter().enumerate().rev() {
+            let (number, layout) = (at / n_layouts, at % n_layouts);
+            let active = (layouts[layout].n_ranks as usize).saturating_sub(number * CHUNK).min(CHUNK);
+            let largest = chunk[..active].iter().copied().fold(0.0, f64::max);
+            most[at] = [largest, f64::max(largest, most.get(at + n_layouts).map_or(0.0, |next| next[1]))];
+            if largest > top[layout].0 {
+                let lane = chunk[..active].iter().rposition(|n| *n == largest).unwrap_or(0);
+                top[layout] = (largest, (number * CHUNK + lane) as u32);
+            }
+        }
+        Wanted { n_layouts, chunks, most, top }
+    }
+}
+
+impl Intervals {
+    /// Where the numbers of a pattern are, for a chunk of ranks.
+    fn at(&self, pattern: usize, number: usize) -> usize {
+        number * self.whole.len() + pattern
+    }
+}
+
 impl Piece {
     /// Number of elements that each rank of a chunk both has and needs.
     fn common(&self, has: &Held, needs: &Held, number: usize, n_ranks: usize) -> Chunk {
-        let n_chunks = n_ranks.div_ceil(CHUNK);
         let mut common = [1.0; CHUNK];
         for (axis, (left, owned)) in self.axes.iter().zip(has.patterns.iter().zip(&needs.patterns)) {
             let (left, owned) = (*left as usize, *owned as usize);
-            let at = |pattern: usize| pattern * n_chunks + number;
             match axis {
                 // Most axes are not cut, by one side at least.
-                Along::Intervals([has, needs]) => match (has.whole[left], needs.whole[owned]) {
-                    (true, _) => multiply(&mut common, &needs.lengths[at(owned)]),
-                    (false, true) => multiply(&mut common, &has.lengths[at(left)]),
-                    (false, false) => multiply(&mut common, &overlaps(has, at(left), needs, at(owned))),
-                },
+                Along::Intervals([has, needs]) => {
+                    let (a, b) = (has.at(left, number), needs.at(owned, number));
+                    match (has.whole[left], needs.whole[owned]) {
+                        (true, _) => multiply(&mut common, &needs.lengths[b]),
+                        (false, true) => multiply(&mut common, &has.lengths[a]),
+                        (false, false) => multiply(&mut common, &overlaps(has, a, needs, b)),
+                    }
+                }
                 Along::Gaps { left: has, owned: needs, .. } => {
                     let of_chunk = |pattern: usize| {
                         let first = pattern * n_ranks + number * CHUNK;
@@ -272,14 +331,40 @@ impl Piece {
         common
     }
 
+    /// Number of elements that one rank both has and needs.
+    fn common_of(&self, has: &Held, needs: &Held, rank: usize, n_ranks: usize) -> f64 {
+        let mut common = 1.0;
+        for (axis, (left, owned)) in self.axes.iter().zip(has.patterns.iter().zip(&needs.patterns)) {
+            let (left, owned) = (*left as usize, *owned as usize);
+            common *= match axis {
+                Along::Intervals([has, needs]) => {
+                    let (number, lane) = (rank / CHUNK, rank % CHUNK);
+                    let (a, b) = (has.at(left, number), needs.at(owned, number));
+                    let begin = f64::max(has.begins[a][lane], needs.begins[b][lane]);
+                    let end = f64::min(has.ends[a][lane], needs.ends[b][lane]);
+                    f64::max(end - begin, 0.0)
+                }
+                Along::Gaps { left: has, owned: needs, .. } => {
+                    has[left * n_ranks + rank].n_within(needs[owned * n_ranks + rank]) as f64
+                }
+            };
+            if common == 0.0 {
+                break;
+            }
+        }
+        common
+    }
+
     /// Number of elements that each rank of a chunk needs.
-    fn needed(&self, needs: &Held, number: usize, n_chunks: usize) -> Chunk {
+    fn needed(&self, needs: &Held, number: usize) -> Chunk {
         let mut all = [1.0; CHUNK];
         for (axis, owned) in self.axes.iter().zip(&needs.patterns) {
-            let at = *owned as usize * n_chunks + number;
+            let owned = *owned as usize;
             match axis {
-                Along::Intervals([_, needs]) => multiply(&mut all, &needs.lengths[at]),
-                Along::Gaps { needed, .. } => multiply(&mut all, &needed[at]),
+                Along::Intervals([_, needs]) => multiply(&mut all, &needs.lengths[needs.at(owned, number)]),
+                Along::Gaps { needed, n_patterns, .. } => {
+                    multiply(&mut all, &needed[number * n_patterns + owned]);
+                }
             }
         }
         all
@@ -314,10 +399,13 @@ fn owned_axes<'a>(operator: &'a Operator, operand: &'a Operand) -> Vec<Axis<'a, 
 /// Lets every rank hold a container that no rank has a part of: ranks without iterations hold it, too.
 fn hold_whole_everywhere(holding: &mut Holding<Side>, operand: &Operand, n_ranks: u32) {
     let all = operand.all();
-    let Holding { held, patterns, .. } = holding;
+    let Holding { held, axes, .. } = holding;
     for held in held {
-        let mut axes = patterns.iter().zip(&held.patterns).zip(&all);
-        if axes.all(|((patterns, pattern), all)| patterns[*pattern as usize].iter().all(|side| side == all)) {
+        let mut patterns = axes.iter().zip(&held.patterns).zip(&all);
+        let is_whole = |((axis, pattern), all): ((&Patterns<Side>, &u32), &Side)| {
+            axis.of_ranks[*pattern as usize].iter().all(|value| axis.values[*value as usize] == *all)
+        };
+        if patterns.all(is_whole) {
             held.n_ranks = n_ranks;
         }
     }
@@ -338,17 +426,19 @@ fn overlaps(left: &Intervals, a: usize, owned: &Intervals, b: usize) -> Chunk {
     })
 }
 
-/// Numbers of ranks in chunks, for each pattern.
-fn in_chunks<'s>(patterns: &'s [Vec<Side>], number: impl Fn(&'s Side) -> Option<f64>) -> Option<Vec<Chunk>> {
-    let mut found = Vec::new();
-    for sides in patterns.iter().flat_map(|pattern| pattern.chunks(CHUNK)) {
-        let mut chunk = [0.0; CHUNK];
-        for (lane, side) in chunk.iter_mut().zip(sides) {
-            *lane = number(side)?;
+/// Numbers of ranks for each chunk and pattern, given the number of each value that ranks have.
+fn in_chunks(of_ranks: &[Vec<u32>], numbers: &[f64]) -> Vec<Chunk> {
+    let n_patterns = of_ranks.len();
+    let n_chunks = of_ranks.first().map_or(0, |ranks| ranks.len().div_ceil(CHUNK));
+    let mut found = vec![[0.0; CHUNK]; n_chunks * n_patterns];
+    for (pattern, ranks) in of_ranks.iter().enumerate() {
+        for (number, values) in ranks.chunks(CHUNK).enumerate() {
+            for (lane, value) in found[number * n_patterns + pattern].iter_mut().zip(values) {
+                *lane = numbers[*value as usize];
+            }
         }
-        found.push(chunk);
     }
-    Some(found)
+    found
 }
 
 /// Number of elements that the source leaves for the target.
@@ -392,54 +482,46 @@ fn in_boxes(
     let boxes = pieces(&boxes, |set| is_left(set, written.len(), read.len()))?;
     let boxes = intervals(boxes.clone()).filter(|split| split.len() <= FEW).unwrap_or(boxes);
     let along = |(axis, side): (usize, &Side)| {
-        let (left, owned) = (&left.patterns[axis], &owned.patterns[axis]);
+        let (left, owned) = (&left.axes[axis], &owned.axes[axis]);
         if let Some(within) = side.as_interval()
             && let (Some(left), Some(owned)) = (clipped(left, within), clipped(owned, within))
         {
             return Some(Along::Intervals([left, owned]));
         }
-        let left = left.iter().flatten().map(|one| one.common(side)).collect();
+        let of_values: Vec<(i64, i64)> = owned.values.iter().map(Side::as_interval).collect::<Option<_>>()?;
+        let needed: Vec<f64> = of_values.iter().map(|one| side.n_within(*one) as f64).collect();
+        let common = |value: &u32| left.values[*value as usize].common(side);
         Some(Along::Gaps {
-            left,
-            owned: owned.iter().flatten().map(Side::as_interval).collect::<Option<_>>()?,
-            needed: in_chunks(owned, |one| Some(side.n_within(one.as_interval()?) as f64))?,
+            left: left.of_ranks.iter().flatten().map(common).collect(),
+            owned: owned.of_ranks.iter().flatten().map(|value| of_values[*value as usize]).collect(),
+            needed: in_chunks(&owned.of_ranks, &needed),
+            n_patterns: owned.of_ranks.len(),
         })
     };
     let piece =
         |sides: &Sides| Some(Piece { axes: sides.iter().enumerate().map(along).collect::<Option<_>>()? });
     let pieces: Vec<Piece> = boxes.iter().map(piece).collect::<Option<_>>()?;
-    let n_chunks = n_ranks.div_ceil(CHUNK);
-    let mut wanted = Vec::with_capacity(owned.held.len() * n_chunks);
-    for held in &owned.held {
-        wanted.extend((0..n_chunks).map(|number| {
-            let mut all = [0.0; CHUNK];
-            for piece in &pieces {
-                let needed = piece.needed(held, number, n_chunks);
-                all.iter_mut().zip(needed).for_each(|(all, needed)| *all += needed);
-            }
-            all
-        }));
-    }
-    let most = |chunk: &Chunk| chunk.iter().copied().fold(0.0, f64::max);
-    let most_wanted = wanted.iter().map(most).collect();
-    Some(CountingMethod::Boxes { pieces, wanted, most_wanted, n_ranks })
+    let wanted = Wanted::of(&pieces, &owned.held, n_ranks);
+    Some(CountingMethod::Boxes { pieces, wanted, n_ranks })
 }
 
 /// Part of an interval that each rank has in each pattern, if that is an interval everywhere.
-fn clipped(patterns: &[Vec<Side>], (first, last): (i64, i64)) -> Option<Intervals> {
+fn clipped(patterns: &Patterns<Side>, (first, last): (i64, i64)) -> Option<Intervals> {
     let within = |side: &Side| {
         let (begin, end) = side.as_interval()?;
         let begin = begin.clamp(first, last);
         Some((begin, end.clamp(begin, last)))
     };
-    let length = |(begin, end): (i64, i64)| (end - begin) as f64;
+    let clipped: Vec<(i64, i64)> = patterns.values.iter().map(within).collect::<Option<_>>()?;
+    let numbers = |of: fn(&(i64, i64)) -> i64| {
+        let numbers: Vec<f64> = clipped.iter().map(|one| of(one) as f64).collect();
+        in_chunks(&patterns.of_ranks, &numbers)
+    };
+    let is_whole = |ranks: &Vec<u32>| ranks.iter().all(|value| clipped[*value as usize] == (first, last));
     Some(Intervals {
-        lengths: in_chunks(patterns, |side| within(side).map(length))?,
-        begins: in_chunks(patterns, |side| Some(within(side)?.0 as f64))?,
-        ends: in_chunks(patterns, |side| Some(within(side)?.1 as f64))?,
-        whole: patterns
-            .iter()
-            .map(|sides| sides.iter().all(|side| within(side) == Some((first, last))))
-            .collect(),
+        begins: numbers(|(begin, _)| *begin),
+        ends: numbers(|(_, end)| *end),
+        lengths: numbers(|(begin, end)| end - begin),
+        whole: patterns.of_ranks.iter().map(is_whole).collect(),
     })
 }

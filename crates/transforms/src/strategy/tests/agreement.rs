@@ -193,6 +193,18 @@ impl Problem for Computed {
             _ => ((edge * 3 + source_layout * 5 + target_layout * 2) % 7) as f64,
         }
     }
+
+    /// Costs are whole numbers: of those that are too high, the lowest that is.
+    fn edge_cost_below(
+        &self,
+        edge: usize,
+        source_layout: usize,
+        target_layout: usize,
+        bound: SumBound,
+    ) -> f64 {
+        let cost = self.edge_cost(edge, source_layout, target_layout);
+        if bound.is_reached(cost) { (bound.least - bound.base).max(0.0) } else { cost }
+    }
 }
 
 #[test]

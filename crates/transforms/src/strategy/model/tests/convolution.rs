@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::super::load::Load;
 use super::model;
-use crate::strategy::{End, Operations, Problem};
+use crate::strategy::{End, Operations, Problem, SumBound};
 
 /// Images, filters, rows and columns of the result, channels, size of a filter, and how far apart its places are.
 #[derive(Clone, Copy, Debug)]
@@ -260,11 +260,21 @@ fn the_rank_that_fetches_most_decides_the_cost_of_an_edge() {
         for source in 0..sources {
             for target in (source % 7..targets).step_by(7) {
                 let most = model.fetched(edge, source, target).into_iter().max().unwrap_or(0);
+                let cost = model.edge_cost(edge, source, target);
                 assert_eq!(
-                    model.edge_cost(edge, source, target).to_bits(),
+                    cost.to_bits(),
                     model.waiting(edge, most).to_bits(),
                     "edge {edge} between layouts {source} and {target}"
                 );
+                // What is no less than the least sum need not be exact, but must not become less.
+                for share in [0.0, 0.3, 0.9, 1.0, 1.1] {
+                    let bound = SumBound { base: 0.1 * cost, least: (0.1 + share) * cost };
+                    let found = model.edge_cost_below(edge, source, target, bound);
+                    assert!(
+                        found <= cost && (found == cost || bound.is_reached(found)),
+                        "{bound:?}: {found}"
+                    );
+                }
             }
         }
     }
