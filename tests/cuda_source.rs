@@ -202,3 +202,21 @@ fn random_programs_push_to_queues() {
 fn consume_scopes_run_in_rounds() {
     device::queues::consume_scopes_run_in_rounds(Device::Cuda);
 }
+
+/// See `device::streams::independent_chains_run_side_by_side`.
+#[test]
+fn independent_chains_run_side_by_side() {
+    device::streams::independent_chains_run_side_by_side(Device::Cuda);
+}
+
+/// See `device::streams::memory_of_one_stream_serves_another`.
+#[test]
+fn memory_of_one_stream_serves_another() {
+    device::streams::memory_of_one_stream_serves_another(Device::Cuda);
+}
+
+/// See `device::streams::transients_in_turn_wait_for_copies`.
+#[test]
+fn transients_in_turn_wait_for_copies() {
+    device::streams::transients_in_turn_wait_for_copies(Device::Cuda);
+}

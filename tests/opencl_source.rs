@@ -324,3 +324,30 @@ fn consume_scopes_run_in_rounds() {
     }
     device::queues::consume_scopes_run_in_rounds(Device::OpenCl);
 }
+
+/// See `device::streams::independent_chains_run_side_by_side`.
+#[test]
+fn independent_chains_run_side_by_side() {
+    if !has_opencl() {
+        return;
+    }
+    device::streams::independent_chains_run_side_by_side(Device::OpenCl);
+}
+
+/// See `device::streams::memory_of_one_stream_serves_another`.
+#[test]
+fn memory_of_one_stream_serves_another() {
+    if !has_opencl() {
+        return;
+    }
+    device::streams::memory_of_one_stream_serves_another(Device::OpenCl);
+}
+
+/// See `device::streams::transients_in_turn_wait_for_copies`.
+#[test]
+fn transients_in_turn_wait_for_copies() {
+    if !has_opencl() {
+        return;
+    }
+    device::streams::transients_in_turn_wait_for_copies(Device::OpenCl);
+}

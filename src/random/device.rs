@@ -29,6 +29,9 @@ pub enum Device {
     OpenCl,
 }
 
+/// Runs of a plan with command streams: as many as the stand-ins for CUDA have orders.
+const ORDERS: usize = 4;
+
 impl Device {
     /// The target of its plans.
     pub fn target(self) -> Target {
@@ -49,6 +52,37 @@ impl Device {
             Device::OpenCl => trusted::through_opencl(plan),
         }
     }
+
+    /// The arguments after each of several runs of a plan, in different orders of its commands; one if the host waits for each.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load), or a run fails.
+    pub fn runs(self, plan: &Plan, arguments: &Arguments) -> Result<Vec<Arguments>, String> {
+        let library = self.load(plan)?;
+        let orders = if plan.command_streams > 0 { ORDERS } else { 1 };
+        let run = |_| {
+            let mut arguments = arguments.clone();
+            trusted::run(&library, &mut arguments, None).map_err(|error| error.to_string())?;
+            Ok(arguments)
+        };
+        (0..orders).map(run).collect()
+    }
+
+    /// The arguments after each of [`runs`](Self::runs), whose results have the same bits.
+    ///
+    /// # Errors
+    /// As [`runs`](Self::runs), or runs have different results.
+    pub fn run(self, plan: &Plan, arguments: &Arguments) -> Result<Arguments, String> {
+        let mut runs = self.runs(plan, arguments)?.into_iter();
+        let first = runs.next().ok_or("no run")?;
+        for (order, run) in runs.enumerate() {
+            if let Some((name, tensor, other)) = difference(&first, &run) {
+                let order = order + 1;
+                return Err(format!("`{name}` differs in run {order}: {tensor:?} and {other:?}\n{plan}"));
+            }
+        }
+        Ok(first)
+    }
 }
 
 /// Moves every map of the program of a seed that `GPUTransform` takes to a device, and compares the results of its
@@ -60,11 +94,7 @@ impl Device {
 /// [`Failure`] if the program gives other results, or does not compile or run.
 pub fn check_on_device(seed: u64, device: Device) -> Result<Applications, Box<Failure>> {
     let checked: &[bool] = if seed.is_multiple_of(3) { &[false, true] } else { &[false] };
-    check_on_device_by(seed, &device.target(), checked, &|plan, arguments, _| {
-        let mut arguments = arguments.clone();
-        trusted::run(&device.load(plan)?, &mut arguments, None).map_err(|error| error.to_string())?;
-        Ok(arguments)
-    })
+    check_on_device_by(seed, &device.target(), checked, &|plan, arguments, _| device.run(plan, arguments))
 }
 
 /// As [`check_on_device`], with another target and way to run the plan: it is given the plan, the arguments, and the results of the

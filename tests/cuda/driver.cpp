@@ -1,8 +1,8 @@
 /* A stand-in for the driver of CUDA: two devices that run kernels on threads of this processor, so that tests need no GPU.
  *
  * Memory of a device is inaccessible outside of kernels and copies, so that host code that uses it ends with a signal. It begins
- * with bytes that no test writes. Every function looks at what it is given: the
- * context, the kind and the bounds of memory. The last user of a context must have given everything back, or the process ends
+ * with bytes that no test writes. Commands of streams run in an order of their own (`streams.h`). Every function looks at what it is
+ * given: the context, the stream, the kind and the bounds of memory. The last user of a context must have given everything back, or the process ends
  * with a message.
  *
  * The variable SDFG_STAND_IN makes it fail: `none` (no device), `load` (images), `launch` (a kernel cannot start), `kernel` (a
@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "image.h"
+#include "streams.h"
 
 namespace {
 
@@ -30,11 +31,9 @@ struct Module {
 };
 struct Function {
     StandInKernel *run;
+    StandInKeep *keep;
 };
-struct Event {
-    bool is_recorded;
-    timespec time;
-};
+typedef StandInEvent Event;
 
 /* A device with its primary context. */
 struct Device {
@@ -45,9 +44,13 @@ struct Device {
     /* Begin and bytes of memory; pages that belong to it. */
     std::map<uintptr_t, size_t> memory;
     size_t used = 0;
+    /* Memory of the host for copies. */
+    std::set<void *> of_host;
     std::set<Module *> modules;
     std::vector<Function *> functions;
     std::set<Event *> events;
+    StandInStreams streams = {};
+    StandInStream *default_stream = streams.open(true);
 
     Device(const char *its_name, int its_architecture) : name(its_name), architecture(its_architecture) {}
 };
@@ -90,6 +93,11 @@ struct Access {
     ~Access() { protect(PROT_NONE); }
 };
 
+/* A stream of a device, the default one for NULL, or NULL for another pointer. */
+StandInStream *stream_of(const Device &device, StandInStream *asked) {
+    return asked == NULL ? device.default_stream : device.streams.has(asked) ? asked : NULL;
+}
+
 /* A function of the driver that needs a context. */
 #define ENTER \
     const std::lock_guard<std::mutex> lock(turn); \
@@ -102,6 +110,8 @@ struct Access {
 } // namespace
 
 extern "C" {
+
+int cuStreamSynchronize(StandInStream *asked);
 
 int cuInit(unsigned flags) {
     is_initialized = true;
@@ -169,8 +179,8 @@ int cuDevicePrimaryCtxRelease_v2(int number) {
     const std::lock_guard<std::mutex> lock(turn);
     Device &device = devices[number];
     if (--device.users == 0) {
-        if (!device.memory.empty() || !device.modules.empty() || !device.events.empty() || !contexts.empty()) {
-            fprintf(stderr, "the stand-in for CUDA keeps %zu pieces of memory, %zu modules, %zu events and %zu contexts\n", device.memory.size(), device.modules.size(), device.events.size(), contexts.size());
+        if (!device.memory.empty() || !device.of_host.empty() || !device.modules.empty() || !device.events.empty() || device.streams.all != device.default_stream || device.default_stream->next != NULL || !contexts.empty()) {
+            fprintf(stderr, "the stand-in for CUDA keeps %zu pieces of memory, %zu of the host, %zu modules, %zu events, %s and %zu contexts\n", device.memory.size(), device.of_host.size(), device.modules.size(), device.events.size(), device.default_stream->next == NULL && device.streams.all == device.default_stream ? "no stream" : "streams", contexts.size());
             abort();
         }
         for (Function *function : device.functions) {
@@ -235,10 +245,12 @@ int cuModuleGetFunction(Function **function, Module *module, const char *name) {
     char symbol[1024];
     snprintf(symbol, sizeof symbol, STAND_IN_KERNEL "%s", name);
     void *const found = dlsym(module->library, symbol);
-    if (found == NULL) {
+    snprintf(symbol, sizeof symbol, STAND_IN_KEEP "%s", name);
+    void *const keep = dlsym(module->library, symbol);
+    if (found == NULL || keep == NULL) {
         return NotFound;
     }
-    *function = new Function{ (StandInKernel *)found };
+    *function = new Function{ (StandInKernel *)found, (StandInKeep *)keep };
     device->functions.push_back(*function);
     return Success;
 }
@@ -272,44 +284,83 @@ int cuMemFree_v2(uint64_t address) {
     device->memory.erase(found);
     return Success;
 }
+int cuMemAllocHost_v2(void **pointer, size_t bytes) {
+    ENTER;
+    if (bytes == 0) {
+        return InvalidValue;
+    }
+    *pointer = aligned_alloc(PAGE, pages(bytes));
+    if (*pointer == NULL) {
+        return OutOfMemory;
+    }
+    device->of_host.insert(*pointer);
+    return Success;
+}
+int cuMemFreeHost(void *pointer) {
+    ENTER;
+    if (device->of_host.erase(pointer) == 0) {
+        return InvalidValue;
+    }
+    free(pointer);
+    return Success;
+}
 int cuMemGetInfo_v2(size_t *left, size_t *all) {
     ENTER;
     *all = limit();
     *left = *all - device->used;
     return Success;
 }
-int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t bytes) {
+int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, StandInStream *asked) {
     ENTER;
+    StandInStream *const stream = stream_of(*device, asked);
     if (device->error != Success) {
         return device->error;
     }
-    if (!is_of(*device, to, bytes) || is_of_any((uintptr_t)from)) {
+    if (stream == NULL || !is_of(*device, to, bytes) || is_of_any((uintptr_t)from)) {
         return InvalidValue;
     }
-    const Access access(*device);
-    memcpy((void *)to, from, bytes);
+    device->streams.add_work(stream, [=] {
+        const Access access(*device);
+        memcpy((void *)to, from, bytes);
+    });
     return Success;
+}
+int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, StandInStream *asked) {
+    ENTER;
+    StandInStream *const stream = stream_of(*device, asked);
+    if (device->error != Success) {
+        return device->error;
+    }
+    if (stream == NULL || !is_of(*device, from, bytes) || is_of_any((uintptr_t)to)) {
+        return InvalidValue;
+    }
+    device->streams.add_work(stream, [=] {
+        const Access access(*device);
+        memcpy(to, (const void *)from, bytes);
+    });
+    return Success;
+}
+int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, StandInStream *asked) {
+    ENTER;
+    StandInStream *const stream = stream_of(*device, asked);
+    if (stream == NULL || !is_of(*device, from, bytes) || !is_of(*device, to, bytes)) {
+        return InvalidValue;
+    }
+    device->streams.add_work(stream, [=] {
+        const Access access(*device);
+        memmove((void *)to, (const void *)from, bytes);
+    });
+    return Success;
+}
+
+/* Copies for which the host waits: those of tests. */
+int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t bytes) {
+    const int error = cuMemcpyHtoDAsync_v2(to, from, bytes, NULL);
+    return error != Success ? error : cuStreamSynchronize(NULL);
 }
 int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes) {
-    ENTER;
-    if (device->error != Success) {
-        return device->error;
-    }
-    if (!is_of(*device, from, bytes) || is_of_any((uintptr_t)to)) {
-        return InvalidValue;
-    }
-    const Access access(*device);
-    memcpy(to, (const void *)from, bytes);
-    return Success;
-}
-int cuMemcpyDtoD_v2(uint64_t to, uint64_t from, size_t bytes) {
-    ENTER;
-    if (!is_of(*device, from, bytes) || !is_of(*device, to, bytes)) {
-        return InvalidValue;
-    }
-    const Access access(*device);
-    memmove((void *)to, (const void *)from, bytes);
-    return Success;
+    const int error = cuMemcpyDtoHAsync_v2(to, from, bytes, NULL);
+    return error != Success ? error : cuStreamSynchronize(NULL);
 }
 
 /* CUDA_MEMCPY2D. */
@@ -325,8 +376,7 @@ struct Rows {
     End from, to;
     size_t width, height;
 };
-int cuMemcpy2DUnaligned_v2(const Rows *rows) {
-    ENTER;
+static int copy_rows(Device *device, const Rows *rows, StandInStream *stream) {
     if (device->error != Success) {
         return device->error;
     }
@@ -341,11 +391,29 @@ int cuMemcpy2DUnaligned_v2(const Rows *rows) {
         }
         ends[n++] = (char *)begin;
     }
-    const Access access(*device);
-    for (size_t row = 0; row < rows->height; ++row) {
-        memmove(ends[1] + row * rows->to.pitch, ends[0] + row * rows->from.pitch, rows->width);
-    }
+    char *const from = ends[0], *const to = ends[1];
+    const size_t height = rows->height, width = rows->width, from_pitch = rows->from.pitch, to_pitch = rows->to.pitch;
+    device->streams.add_work(stream, [=] {
+        const Access access(*device);
+        for (size_t row = 0; row < height; ++row) {
+            memmove(to + row * to_pitch, from + row * from_pitch, width);
+        }
+    });
     return Success;
+}
+/* It takes rows on the device only if they are a multiple of 16 bytes apart. */
+int cuMemcpy2DAsync_v2(const Rows *rows, StandInStream *asked) {
+    ENTER;
+    StandInStream *const stream = stream_of(*device, asked);
+    const bool is_inside = rows->from.memory == 2 && rows->to.memory == 2;
+    if (stream == NULL || (is_inside && (rows->from.pitch % 16 != 0 || rows->to.pitch % 16 != 0))) {
+        return InvalidValue;
+    }
+    return copy_rows(device, rows, stream);
+}
+int cuMemcpy2DUnaligned_v2(const Rows *rows) {
+    ENTER;
+    return copy_rows(device, rows, device->default_stream);
 }
 int cuPointerGetAttribute(void *value, int attribute, uint64_t address) {
     ENTER;
@@ -355,53 +423,94 @@ int cuPointerGetAttribute(void *value, int attribute, uint64_t address) {
     *(int *)value = 2;
     return Success;
 }
-int cuLaunchKernel(Function *function, unsigned x, unsigned y, unsigned z, unsigned threads_x, unsigned threads_y, unsigned threads_z, unsigned shared, void *stream, void **arguments, void **extra) {
+int cuLaunchKernel(Function *function, unsigned x, unsigned y, unsigned z, unsigned threads_x, unsigned threads_y, unsigned threads_z, unsigned shared, StandInStream *asked, void **arguments, void **extra) {
     ENTER;
+    StandInStream *const stream = stream_of(*device, asked);
     if (device->error != Success) {
         return device->error;
     }
-    if (stream != NULL || shared != 0 || extra != NULL) {
+    if (stream == NULL || shared != 0 || extra != NULL) {
         return InvalidValue;
     }
     if (stand_in_word("launch") != NULL) {
         return LaunchOutOfResources;
     }
-    const unsigned blocks[3] = { x, y, z }, threads[3] = { threads_x, threads_y, threads_z };
-    const Access access(*device);
-    if (!function->run(blocks, threads, arguments)) {
-        return InvalidValue;
-    }
+    const std::vector<unsigned> blocks = { x, y, z }, threads = { threads_x, threads_y, threads_z };
+    /* The values that the arguments have now. */
+    StandInArguments *const values = function->keep(arguments);
+    const bool fails = stand_in_word("kernel") != NULL;
+    device->streams.add_work(stream, [=] {
+        const Access access(*device);
+        const bool is_run = function->run(blocks.data(), threads.data(), values);
+        device->error = !is_run ? InvalidValue : fails ? IllegalAddress : device->error;
+    });
     ++device->launches;
-    device->error = stand_in_word("kernel") != NULL ? IllegalAddress : Success;
     return Success;
 }
 /* The kernels that ran on a device: of this stand-in only. */
 int standInLaunches(int device) { return devices[device].launches; }
-int cuStreamSynchronize(void *stream) {
+int cuStreamCreate(StandInStream **stream, unsigned flags) {
     ENTER;
-    return stream != NULL ? (int)InvalidValue : device->error;
+    *stream = device->streams.open(false);
+    return flags == 1 ? Success : InvalidValue;
+}
+int cuStreamDestroy_v2(StandInStream *stream) {
+    ENTER;
+    if (stream == NULL || !device->streams.has(stream)) {
+        return InvalidHandle;
+    }
+    device->streams.close(stream);
+    return Success;
+}
+int cuStreamSynchronize(StandInStream *asked) {
+    ENTER;
+    StandInStream *const stream = stream_of(*device, asked);
+    if (stream == NULL) {
+        return InvalidHandle;
+    }
+    device->streams.finish(stream);
+    if (asked == NULL) {
+        device->streams.next_run();
+    }
+    return device->error;
+}
+int cuStreamWaitEvent(StandInStream *asked, Event *event, unsigned flags) {
+    ENTER;
+    StandInStream *const stream = stream_of(*device, asked);
+    const bool is_known = stream != NULL && flags == 0 && device->events.count(event) != 0;
+    return is_known && device->streams.wait(stream, event) ? Success : InvalidHandle;
 }
 int cuEventCreate(Event **event, unsigned flags) {
     ENTER;
-    *event = new Event{ false, {} };
+    *event = new Event{ NULL };
     device->events.insert(*event);
-    return flags == 0 ? Success : InvalidValue;
+    return flags == 0 || flags == 2 ? Success : InvalidValue;
 }
-int cuEventRecord(Event *event, void *stream) {
+int cuEventRecord(Event *event, StandInStream *asked) {
     ENTER;
-    if (stream != NULL || device->events.count(event) == 0) {
+    StandInStream *const stream = stream_of(*device, asked);
+    if (stream == NULL || device->events.count(event) == 0) {
         return InvalidHandle;
     }
-    event->is_recorded = true;
-    clock_gettime(CLOCK_MONOTONIC, &event->time);
+    device->streams.record(stream, event);
     return Success;
+}
+int cuEventSynchronize(Event *event) {
+    ENTER;
+    if (device->events.count(event) == 0 || event->last == NULL) {
+        return InvalidHandle;
+    }
+    device->streams.finish(event->last);
+    return device->error;
 }
 int cuEventElapsedTime(float *milliseconds, Event *from, Event *to) {
     ENTER;
-    if (device->events.count(from) == 0 || device->events.count(to) == 0 || !from->is_recorded || !to->is_recorded) {
+    const bool are_known = device->events.count(from) != 0 && device->events.count(to) != 0;
+    if (!are_known || from->last == NULL || to->last == NULL || !from->last->is_done || !to->last->is_done) {
         return InvalidHandle;
     }
-    *milliseconds = (float)((double)(to->time.tv_sec - from->time.tv_sec) * 1e3 + (double)(to->time.tv_nsec - from->time.tv_nsec) / 1e6);
+    const timespec &begin = from->last->time, &end = to->last->time;
+    *milliseconds = (float)((double)(end.tv_sec - begin.tv_sec) * 1e3 + (double)(end.tv_nsec - begin.tv_nsec) / 1e6);
     return Success;
 }
 int cuEventDestroy_v2(Event *event) {

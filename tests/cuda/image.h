@@ -14,9 +14,13 @@ struct StandInImage {
 };
 static const char STAND_IN_MAGIC[16] = "stand-in image\n";
 
-/* The function by which the shared library runs a kernel: false if no device has such a grid. */
-typedef bool StandInKernel(const unsigned *blocks, const unsigned *threads, void **arguments);
+/* Values of arguments of a kernel. The function by which the shared library keeps them, and the one by which it runs the kernel and frees
+ * them: false if no device has such a grid. */
+struct StandInArguments;
+typedef StandInArguments *StandInKeep(void **arguments);
+typedef bool StandInKernel(const unsigned *blocks, const unsigned *threads, StandInArguments *arguments);
 #define STAND_IN_KERNEL "stand_in_kernel_"
+#define STAND_IN_KEEP "stand_in_keep_"
 
 /* The value of a word of the variable SDFG_STAND_IN, which tells the stand-ins to fail: `word` or `word=value`; NULL without it. */
 static inline const char *stand_in_word(const char *word) {

@@ -30,13 +30,19 @@ std::string text_of(const std::string &path) {
 
 /* Functions behind the kernels that run them with values behind pointers. */
 std::string entries(const std::string &source) {
-    std::string text = "\n#include <utility>\n"
-                       "template <typename... P, size_t... I> static bool stand_in_enter(void (*kernel)(P...), const unsigned *blocks, const unsigned *threads, void **arguments, std::index_sequence<I...>) {\n"
+    std::string text = "\n#include <tuple>\n#include <utility>\n"
+                       "template <typename... P, size_t... I> static void *stand_in_keep(void (*)(P...), void **arguments, std::index_sequence<I...>) {\n"
                        "    (void)arguments;\n"
-                       "    return stand_in_run(dim3(blocks[0], blocks[1], blocks[2]), dim3(threads[0], threads[1], threads[2]), [&] { kernel(*(P *)arguments[I]...); });\n"
+                       "    return new std::tuple<P...>(*(P *)arguments[I]...);\n"
                        "}\n"
-                       "template <typename... P> static bool stand_in_enter(void (*kernel)(P...), const unsigned *blocks, const unsigned *threads, void **arguments) {\n"
-                       "    return stand_in_enter(kernel, blocks, threads, arguments, std::index_sequence_for<P...>());\n"
+                       "template <typename... P> static void *stand_in_keep(void (*kernel)(P...), void **arguments) {\n"
+                       "    return stand_in_keep(kernel, arguments, std::index_sequence_for<P...>());\n"
+                       "}\n"
+                       "template <typename... P> static bool stand_in_enter(void (*kernel)(P...), const unsigned *blocks, const unsigned *threads, void *kept) {\n"
+                       "    std::tuple<P...> *const arguments = (std::tuple<P...> *)kept;\n"
+                       "    const bool is_run = stand_in_run(dim3(blocks[0], blocks[1], blocks[2]), dim3(threads[0], threads[1], threads[2]), [&] { std::apply(kernel, *arguments); });\n"
+                       "    delete arguments;\n"
+                       "    return is_run;\n"
                        "}\n";
     const std::string heading = "extern \"C\" __global__ void ";
     for (size_t at = source.find(heading); at != std::string::npos; at = source.find(heading, at + 1)) {
@@ -45,7 +51,8 @@ std::string entries(const std::string &source) {
             begin = source.find(' ', begin) + 1;
         }
         const std::string name = source.substr(begin, source.find('(', begin) - begin);
-        text += "extern \"C\" bool " STAND_IN_KERNEL + name + "(const unsigned *blocks, const unsigned *threads, void **arguments) {\n    return stand_in_enter(" + name + ", blocks, threads, arguments);\n}\n";
+        text += "extern \"C\" void *" STAND_IN_KEEP + name + "(void **arguments) {\n    return stand_in_keep(" + name + ", arguments);\n}\n";
+        text += "extern \"C\" bool " STAND_IN_KERNEL + name + "(const unsigned *blocks, const unsigned *threads, void *arguments) {\n    return stand_in_enter(" + name + ", blocks, threads, arguments);\n}\n";
     }
     return text;
 }

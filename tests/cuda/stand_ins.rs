@@ -31,7 +31,8 @@ impl StandIns {
 fn library(folder: &Path, name: &str) -> Result<PathBuf, String> {
     let mut hash = DefaultHasher::new();
     folder.hash(&mut hash);
-    for file in [format!("{name}.cpp"), "image.h".to_owned(), "threads.h".to_owned()] {
+    for file in [format!("{name}.cpp"), "image.h".to_owned(), "streams.h".to_owned(), "threads.h".to_owned()]
+    {
         let path = folder.join(&file);
         std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?.hash(&mut hash);
     }

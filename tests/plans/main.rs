@@ -34,7 +34,9 @@ impl BackEnd for Lowered {
         let expanded = expand(program, &BuiltIn).map_err(|error| error.to_string())?;
         let program = validate(expanded).map_err(|rejected| rejected.to_string())?;
         let PlanOptions { checked, reproducible, cuda } = options;
-        let options = LowerOptions { checked, reproducible, ..LowerOptions::default() };
+        // One thread of the host gives a device commands.
+        let options =
+            LowerOptions { checked, reproducible, serial_components: cuda, ..LowerOptions::default() };
         let target = if cuda { Target::cuda() } else { Target::cpu() };
         let plan = lower(&program, &target, &options).map_err(|error| error.to_string())?;
         Ok(plan.to_string())

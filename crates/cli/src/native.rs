@@ -84,6 +84,10 @@ pub(crate) struct NativeOptions {
     /// runs first.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     cuda_arch: Vec<Architecture>,
+    /// The most streams of a device to which independent kernels and copies go, side by side. With 1, the device runs them in order, and the
+    /// host waits for each copy.
+    #[arg(long, default_value_t = LowerOptions::DEVICE_STREAMS, value_name = "N", value_parser = positive)]
+    device_streams: NonZeroU32,
     /// Do not use the cache (see `sdfg cache`).
     #[arg(long)]
     no_cache: bool,
@@ -286,7 +290,9 @@ impl NativeOptions {
         let expanded = self.blas.expanded(program)?;
         let overlapping = self.overlapping(expanded.sdfg())?;
         let LowerOptions { instrumentation, debug, apart, .. } = lowering.clone();
-        let mut lowering = LowerOptions { instrumentation, debug, apart, overlapping, ..options.lowering() };
+        let device_streams = self.device_streams;
+        let mut lowering =
+            LowerOptions { instrumentation, debug, apart, overlapping, device_streams, ..options.lowering() };
         let target = match machine {
             Machine::Host => options.target(),
             Machine::CudaDevice => {
@@ -444,6 +450,8 @@ impl NativeOptions {
         add("--threads", self.threads.map(|threads| threads.to_string()));
         add("--nested-threads", self.nested_threads.map(|threads| threads.to_string()));
         let is_host = self.target == TargetMachine::Host;
+        let has_others = !is_host && self.device_streams != LowerOptions::DEVICE_STREAMS;
+        add("--device-streams", Some(self.device_streams.to_string()).filter(|_| has_others));
         add("--target", name(self.target.to_possible_value()).filter(|_| !is_host));
         let given = [
             (self.reproducible, "--reproducible"),

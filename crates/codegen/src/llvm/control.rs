@@ -71,6 +71,9 @@ impl<'ctx> Function<'_, 'ctx> {
             Statement::Push(push) => self.push(push),
             Statement::Pop(pop) => self.pop(pop),
             Statement::Consume(consume) => self.consume(consume),
+            Statement::Commands(_) | Statement::Await(_) => {
+                Err(self.emitter.defect("a processor has no command streams"))
+            }
             Statement::Barrier => Err(self.emitter.defect("a processor has no blocks of threads")),
             Statement::Tasks(tasks) => self.tasks(tasks),
         }

@@ -207,6 +207,8 @@ impl Placement<'_, '_> {
             | Statement::Pop(_)
             | Statement::Consume(_)
             | Statement::Barrier
+            | Statement::Commands(_)
+            | Statement::Await(_)
             | Statement::Tasks(_) => {
                 return Err("irregular control flow of a block".to_owned());
             }

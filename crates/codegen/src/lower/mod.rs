@@ -20,6 +20,7 @@ mod captures;
 mod check;
 mod communication;
 mod components;
+mod concurrency;
 mod conflict;
 mod consume;
 mod consume_rounds;
@@ -103,6 +104,7 @@ pub fn lower(program: &Validated, target: &Target, options: &LowerOptions) -> Re
     }
     space::assign_spaces(&mut plan, target, &storages);
     arena::assign_slots(&mut plan, options.apart);
+    concurrency::assign_streams(&mut plan, options.device_streams.get() as usize);
     capture(&mut plan);
     plan.verified().map_err(LowerError::Broken)
 }

@@ -32,6 +32,9 @@ pub struct LowerOptions {
     /// Most threads of a team inside of another one. With this, maps of schedule `cpu_multicore` have such teams also if they do not ask
     /// for them; 1 turns them off. Without, the maps alone decide.
     pub nested_threads: Option<NonZeroU32>,
+    /// Most command streams of a device, to which independent kernels and copies go. With 1, all go to one stream, and the host waits for
+    /// each copy.
+    pub device_streams: NonZeroU32,
     /// The arithmetic of floating-point numbers, instead of the program's own. What vectors may sum in another order depends on it.
     pub floats: Option<FloatMode>,
     /// Whether results are to have the same bits with every number of threads.
@@ -45,6 +48,9 @@ impl LowerOptions {
     /// Elements in a row of a typical sparse matrix, to the order of magnitude. An unnecessary team costs microseconds, whereas a missing
     /// team can make the program several times slower. Therefore the estimate is high.
     pub const DATA_DEPENDENT_STEPS: u64 = 64;
+
+    /// Kernels that use a device little and copies in both directions fit beside each other, and each stream costs events.
+    pub const DEVICE_STREAMS: NonZeroU32 = NonZeroU32::new(4).unwrap();
 }
 
 impl Default for LowerOptions {
@@ -58,6 +64,7 @@ impl Default for LowerOptions {
             data_dependent_steps: LowerOptions::DATA_DEPENDENT_STEPS,
             serial_components: false,
             nested_threads: None,
+            device_streams: LowerOptions::DEVICE_STREAMS,
             floats: None,
             reproducible: false,
             apart: false,

@@ -7,7 +7,7 @@ use sdfg::symbolic::{Expr, Symbol};
 use sdfg::tasklet::TypedStatement;
 
 use super::Lowering;
-use crate::plan::{LoopDimension, Pop, Push, Statement};
+use crate::plan::{Commands, LoopDimension, Pop, Push, Statement};
 
 /// Loops around a place, outermost first: variable, first and last value.
 type Around = Vec<(Symbol, Expr, Expr)>;
@@ -56,6 +56,7 @@ impl Lowering<'_> {
             | Statement::Keep(_)
             | Statement::Recall(_)
             | Statement::Check(_)
+            | Statement::Await(_)
             | Statement::Barrier => Some(Expr::zero()),
             Statement::Undefine(buffer) => {
                 Some(self.known(self.plan.buffer(*buffer).size.clone(), around, fixed))
@@ -89,7 +90,8 @@ impl Lowering<'_> {
             }
             Statement::Block { body, .. }
             | Statement::Timed { body, .. }
-            | Statement::Located { body, .. } => self.work_of(body, around, fixed),
+            | Statement::Located { body, .. }
+            | Statement::Commands(Commands { body, .. }) => self.work_of(body, around, fixed),
             Statement::While(_)
             | Statement::Dispatch { .. }
             | Statement::External(_)

@@ -15,6 +15,7 @@ mod capture;
 mod check;
 mod choice;
 mod code;
+mod commands;
 mod compute;
 mod copy;
 mod debug;
@@ -42,6 +43,7 @@ pub use buffer::{Allocation, Buffer, BufferId, Location, QueueOwner, Stride, Str
 pub use capture::{Captured, Captures, Declarations};
 pub use check::{Check, CheckedDimension, messages};
 pub use choice::If;
+pub use commands::{Commands, EventId};
 pub use compute::{Binding, Compute, ExternalArgument, ExternalCompute, Scalar};
 pub use copy::{Copy, CopyDimension};
 pub use debug::{DebugInfo, SourceLocation, SourceLocationId};

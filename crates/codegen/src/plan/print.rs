@@ -62,6 +62,9 @@ impl fmt::Display for Plan {
             writeln!(f, "  callback {}{}", callback.name, signature(callback))?;
         }
         writeln!(f, "  threshold {}", self.threshold)?;
+        if self.command_streams > 0 {
+            writeln!(f, "  command streams {}, events {}", self.command_streams, self.events)?;
+        }
         let mut printer = Printer { plan: self, f, depth: 1 };
         printer.captures(&self.captures)?;
         printer.statements(&self.body)?;

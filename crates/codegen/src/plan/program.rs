@@ -48,6 +48,10 @@ pub struct Plan {
     pub captures: Captures,
     /// Innermost iterations from which on a team is started for a loop.
     pub threshold: u64,
+    /// Command streams of the device; 0 if the host waits for each copy, and all commands go to one stream.
+    pub command_streams: u32,
+    /// Events that order them.
+    pub events: u32,
     /// Sources of the functions of external tasklets, in order of first use, each once.
     pub externals: Vec<ExternalOrigin>,
     /// Functions that the caller passes, in order of first use.
@@ -126,6 +130,8 @@ impl Plan {
             body: Vec::new(),
             captures: Captures::default(),
             threshold: Plan::DEFAULT_THRESHOLD,
+            command_streams: 0,
+            events: 0,
             externals: Vec::new(),
             callbacks: Vec::new(),
             profile: None,

@@ -7,6 +7,7 @@ use sdfg::symbolic::{Expr, Symbol};
 use super::buffer::BufferId;
 use super::check::Check;
 use super::choice::If;
+use super::commands::{Commands, EventId, events};
 use super::compute::{Compute, ExternalCompute, Scalar};
 use super::copy::Copy;
 use super::debug::SourceLocationId;
@@ -118,6 +119,10 @@ pub enum Statement {
     /// Each thread of a block waits here for the others, and then sees what they wrote. All threads reach it together: it is in
     /// a kernel whose blocks run iterations [together](super::Kernel::together), outside of loops of level block.
     Barrier,
+    /// Commands of a device on one of its streams.
+    Commands(Commands),
+    /// The host waits for events.
+    Await(Vec<EventId>),
     /// Tasks that run side by side on the thread that is here, each until it waits at a queue; goes on when all are done.
     Tasks(Tasks),
     /// Statements that come from an element of the program.
@@ -187,6 +192,8 @@ impl Statement {
             Statement::Pop(pop) => pop.parts(visit),
             Statement::Consume(consume) => consume.parts(visit),
             Statement::Barrier => visit(Part::Synchronises),
+            Statement::Commands(commands) => commands.parts(visit),
+            Statement::Await(_) => {}
             Statement::Tasks(tasks) => tasks.parts(visit),
         }
     }
@@ -206,6 +213,7 @@ impl Statement {
             | Statement::Recall(_)
             | Statement::Check(_)
             | Statement::Undefine(_)
+            | Statement::Await(_)
             | Statement::Barrier => {}
             Statement::Set { variable: _, value } => value.parts_mut(visit),
             Statement::Loop(repeated) => repeated.parts_mut(visit),
@@ -225,6 +233,7 @@ impl Statement {
             Statement::Push(push) => push.parts_mut(visit),
             Statement::Pop(pop) => pop.parts_mut(visit),
             Statement::Consume(consume) => consume.parts_mut(visit),
+            Statement::Commands(commands) => commands.parts_mut(visit),
             Statement::Tasks(tasks) => tasks.parts_mut(visit),
         }
     }
@@ -273,6 +282,8 @@ impl Statement {
             Statement::Pop(pop) => pop.print(to),
             Statement::Consume(consume) => consume.print(to),
             Statement::Barrier => to.line(format_args!("barrier")),
+            Statement::Commands(commands) => commands.print(to),
+            Statement::Await(awaited) => to.line(format_args!("await {}", events(awaited))),
             Statement::Tasks(tasks) => tasks.print(to),
             Statement::Located { location, body } => {
                 let location =

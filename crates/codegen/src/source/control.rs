@@ -115,6 +115,8 @@ impl Function<'_, '_> {
             Statement::Pop(pop) => self.pop(pop),
             Statement::Consume(consume) => self.consume(consume),
             Statement::Barrier => self.barrier(),
+            Statement::Commands(commands) => self.commands(commands),
+            Statement::Await(events) => self.host_waits(events),
             Statement::Tasks(tasks) => self.tasks(tasks),
         }
     }

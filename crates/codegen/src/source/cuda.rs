@@ -43,7 +43,7 @@ pub(super) const MACROS: &str = "
 #define SDFG_API SDFG_C
 #define SDFG_NOINLINE __attribute__((noinline))
 #ifndef SDFG_LAUNCH
-#define SDFG_LAUNCH(kernel, blocks, threads, ...) kernel<<<(blocks), (threads)>>>(__VA_ARGS__)
+#define SDFG_LAUNCH(kernel, stream, blocks, threads, ...) kernel<<<(blocks), (threads), 0, (stream)>>>(__VA_ARGS__)
 #endif
 
 ";

@@ -21,7 +21,7 @@ impl Function<'_, '_> {
     ) -> Print<()> {
         if !self.program.dialect.has_device_runtime() {
             let extents = [blocks, threads].map(|extents| format!("dim3({})", extents.join(", ")));
-            let parts = [name.to_owned()].into_iter().chain(extents);
+            let parts = [name.to_owned(), self.stream_text()].into_iter().chain(extents);
             let parts: Vec<String> =
                 parts.chain(values.iter().cloned()).chain(addresses.iter().cloned()).collect();
             self.line(format!("SDFG_LAUNCH({});", parts.join(", ")));
@@ -57,7 +57,8 @@ impl Function<'_, '_> {
     /// Allocates memory of the device into a pointer.
     pub(super) fn allocate_on_device(&mut self, ty: &str, pointer: &str, size: &Expr) -> Print<()> {
         let bytes = self.byte_size(size, ty)?;
-        let allocate = self.program.allocate_call();
+        let stream = self.stream_text();
+        let allocate = self.program.allocate_call(&stream);
         self.on_success_of(&format!("{allocate}(void **)&{pointer}, {bytes})"))
     }
 
@@ -67,7 +68,8 @@ impl Function<'_, '_> {
             self.line(format!("sdfg_device_free(handle->device, {pointer});"));
             return Ok(());
         }
-        self.on_success_of(&format!("cudaFreeAsync({pointer}, 0)"))
+        let stream = self.stream_text();
+        self.on_success_of(&format!("cudaFreeAsync({pointer}, {stream})"))
     }
 
     /// Frees memory of the device at the end of the function, whether it fails or not, unless the pointer is NULL.
@@ -89,7 +91,7 @@ impl Function<'_, '_> {
         (rows, from_stride, to_stride): (&Code, &Code, &Code),
     ) -> Print<()> {
         let bytes = |elements: &Code| product(elements, &Code::atom(format!("(int64_t)sizeof({ty})"))).text;
-        let copy = self.program.copy_call();
+        let copy = self.program.copy_call(&self.stream_text(), self.stream.is_none());
         self.on_success_of(&format!(
             "{copy}{to}, {}, {from}, {}, {}, {})",
             bytes(to_stride),
@@ -101,22 +103,23 @@ impl Function<'_, '_> {
 }
 
 impl Program<'_> {
-    /// The beginning of an allocation: the name of its function, and the device where it needs one.
-    pub(super) fn allocate_call(&self) -> String {
+    /// The beginning of an allocation: the name of its function, and the device or the stream of CUDA.
+    pub(super) fn allocate_call(&self, stream: &str) -> String {
         match self.dialect {
             Dialect::OpenCl | Dialect::CudaDriver => "sdfg_device_allocate(handle->device, ".to_owned(),
             Dialect::C | Dialect::Cuda => {
-                format!("{}(", self.helper("sdfg_device_allocate", || ALLOCATE.to_owned()))
+                format!("{}({stream}, ", self.helper("sdfg_device_allocate", || ALLOCATE.to_owned()))
             }
         }
     }
 
-    /// The beginning of a copy of rows: the name of its function, and the device where it needs one.
-    pub(super) fn copy_call(&self) -> String {
+    /// The beginning of a copy of rows: the name of its function, and the device or the stream of CUDA. The host may wait for its end.
+    pub(super) fn copy_call(&self, stream: &str, waits: bool) -> String {
         match self.dialect {
-            Dialect::OpenCl | Dialect::CudaDriver => "sdfg_device_copy(handle->device, ".to_owned(),
+            Dialect::OpenCl | Dialect::CudaDriver if waits => "sdfg_device_copy(handle->device, ".to_owned(),
+            Dialect::OpenCl | Dialect::CudaDriver => "sdfg_device_start_copy(handle->device, ".to_owned(),
             Dialect::C | Dialect::Cuda => {
-                format!("{}(", self.helper("sdfg_device_copy", || COPY.to_owned()))
+                format!("{}({stream}, {waits}, ", self.helper("sdfg_device_copy", || COPY.to_owned()))
             }
         }
     }
@@ -145,7 +148,7 @@ impl Program<'_> {
     /// Opens the device.
     pub(super) fn open_device(&self, f: &mut Function<'_, '_>) -> Print<()> {
         if !self.uses_device() {
-            return Ok(());
+            return if self.dialect == Dialect::Cuda { self.open_streams(f) } else { Ok(()) };
         }
         let images = match self.dialect {
             Dialect::CudaDriver => ", sdfg_kernel_images, sdfg_kernel_images_count",
@@ -153,7 +156,8 @@ impl Program<'_> {
         };
         f.on_success_of(&format!(
             "sdfg_device_open(&handle->device, handle->device_name, sdfg_kernels, (uint32_t)(sizeof sdfg_kernels / sizeof sdfg_kernels[0]), sdfg_kernel_options{images})"
-        ))
+        ))?;
+        self.open_streams(f)
     }
 
     /// Arguments in memory of a device, which are copied if the caller has them in memory of the host.
@@ -180,16 +184,23 @@ impl Program<'_> {
         Ok(())
     }
 
-    /// Waits for the device, and gives the caller the arguments that the program wrote.
+    /// Waits for the device, unless the body of the program did so, and gives the caller the arguments that the program wrote.
     pub(super) fn end_on_device(&self, f: &mut Function<'_, '_>) -> Print<()> {
         if self.dialect == Dialect::Cuda {
-            return f.block("if (status == 0)", |f| f.on_success_of("cudaDeviceSynchronize()"));
+            let waits = !self.is_asynchronous();
+            return if waits {
+                f.block("if (status == 0)", |f| f.on_success_of(self.finish_call()))
+            } else {
+                Ok(())
+            };
         }
         if !self.uses_device() {
             return Ok(());
         }
         f.block("if (status == 0)", |f| {
-            f.on_success_of("sdfg_device_finish(handle->device)")?;
+            if !self.is_asynchronous() {
+                f.on_success_of(self.finish_call())?;
+            }
             for argument in self.lent().filter(|argument| argument.written) {
                 let (name, ty) = (self.names.buffer(argument.buffer), self.memory_type(argument.element));
                 let (host, size) = (format!("sdfg_host_{name}"), f.temporary());
@@ -216,7 +227,7 @@ impl Program<'_> {
 
 const ALLOCATE: &str = "\
 /* Memory of the device, from its pool: the next run takes what this one frees. */
-static cudaError_t sdfg_device_allocate(void **pointer, size_t bytes) {
+static cudaError_t sdfg_device_allocate(cudaStream_t stream, void **pointer, size_t bytes) {
     cudaMemPool_t pool;
     uint64_t kept = UINT64_MAX;
     int device;
@@ -227,28 +238,26 @@ static cudaError_t sdfg_device_allocate(void **pointer, size_t bytes) {
     if (error == cudaSuccess) {
         error = cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept);
     }
-    return error == cudaSuccess ? cudaMallocAsync(pointer, bytes > 0 ? bytes : 1, 0) : error;
+    return error == cudaSuccess ? cudaMallocAsync(pointer, bytes > 0 ? bytes : 1, stream) : error;
 }
 ";
 
 const COPY: &str = "\
-/* Copies rows of bytes between memories of host and device. The strides are distances of rows in bytes. */
-static cudaError_t sdfg_device_copy(void *to, int64_t to_stride, const void *from, int64_t from_stride, int64_t width, int64_t rows) {
+/* Copies rows of bytes between memories of host and device. The strides are distances of rows in bytes. The host may wait for the end. */
+static cudaError_t sdfg_device_copy(cudaStream_t stream, bool waits, void *to, int64_t to_stride, const void *from, int64_t from_stride, int64_t width, int64_t rows) {
+    cudaError_t error = cudaSuccess;
     if (width <= 0 || rows <= 0) {
         return cudaSuccess;
     }
     if (rows == 1 || (to_stride == width && from_stride == width)) {
-        return cudaMemcpy(to, from, (size_t)(width * rows), cudaMemcpyDefault);
-    }
-    if (to_stride >= width && from_stride >= width) {
-        return cudaMemcpy2D(to, (size_t)to_stride, from, (size_t)from_stride, (size_t)width, (size_t)rows, cudaMemcpyDefault);
-    }
-    for (int64_t row = 0; row < rows; ++row) {
-        const cudaError_t error = cudaMemcpy((char *)to + row * to_stride, (const char *)from + row * from_stride, (size_t)width, cudaMemcpyDefault);
-        if (error != cudaSuccess) {
-            return error;
+        error = cudaMemcpyAsync(to, from, (size_t)(width * rows), cudaMemcpyDefault, stream);
+    } else if (to_stride >= width && from_stride >= width) {
+        error = cudaMemcpy2DAsync(to, (size_t)to_stride, from, (size_t)from_stride, (size_t)width, (size_t)rows, cudaMemcpyDefault, stream);
+    } else {
+        for (int64_t row = 0; row < rows && error == cudaSuccess; ++row) {
+            error = cudaMemcpyAsync((char *)to + row * to_stride, (const char *)from + row * from_stride, (size_t)width, cudaMemcpyDefault, stream);
         }
     }
-    return cudaSuccess;
+    return waits && error == cudaSuccess ? cudaStreamSynchronize(stream) : error;
 }
 ";

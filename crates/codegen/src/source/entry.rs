@@ -53,6 +53,7 @@ impl Program<'_> {
         if self.dialect.has_device_runtime() {
             text.push_str("    sdfg_device *device;\n    char *device_name;\n");
         }
+        text.push_str(&self.fields_of_streams());
         text.push_str(&self.fields_of_checks());
         text.push_str(&self.callback_fields());
         text.push_str(&format!(
@@ -164,11 +165,14 @@ impl Program<'_> {
             f.declare(name, format!("{ty} *const {name} = ({ty} *)(void *){};", self.names.buffer(first)));
             f.bind(buffer, Base::Pointer);
         }
+        self.end_after_failure(&mut f);
         for buffer in &captures.stack {
             f.stack_buffer(*buffer)?;
         }
         f.declare_all(&self.plan.body)?;
         f.statements(&self.plan.body)?;
+        // Commands use memory of this function.
+        self.finish_commands(&mut f)?;
         let name = self.names.global(&format!("{}_body", self.plan.name));
         self.define(f.finish(&format!("static SDFG_NOINLINE int32_t {name}({})", parameters.join(", "))));
         Ok(format!("{name}({})", arguments.join(", ")))
@@ -237,7 +241,7 @@ impl Program<'_> {
             "SDFG_API void {name}_destroy({name}_t *handle) {{\n    if (handle == NULL) {{\n        return;\n    }}\n"
         );
         if !self.plan.slots.is_empty() {
-            text.push_str("    free(handle->arena);\n");
+            text.push_str(&format!("    {}\n", self.free_arena()));
         }
         for id in self.plan.persistent_buffers() {
             let name = self.names.buffer(id);
@@ -250,6 +254,7 @@ impl Program<'_> {
             });
         }
         text.push_str(self.close_fault_memory());
+        text.push_str(&self.close_streams());
         if self.dialect.has_device_runtime() {
             text.push_str("    sdfg_device_close(handle->device);\n    free(handle->device_name);\n");
         }
@@ -510,12 +515,17 @@ impl Program<'_> {
             });
             first_of.extend(used.map(|id| (id, offset)));
         }
-        let allocate = self.allocate_helper();
         f.block(format!("if (handle->arena == NULL || handle->arena_bytes < {total})"), |f| {
-            f.line("free(handle->arena);");
+            f.line(self.free_arena());
             f.line("handle->arena_bytes = 0;");
-            f.line(format!("handle->arena = (char *){allocate}((size_t){total});"));
-            f.fail_if("handle->arena == NULL", Status::OutOfMemory, "no memory for transients")?;
+            if self.has_pinned_arena() {
+                f.line("handle->arena = NULL;");
+                f.on_success_of(&self.allocate_pinned(&total))?;
+            } else {
+                let allocate = self.allocate_helper();
+                f.line(format!("handle->arena = (char *){allocate}((size_t){total});"));
+                f.fail_if("handle->arena == NULL", Status::OutOfMemory, "no memory for transients")?;
+            }
             f.line(format!("handle->arena_bytes = {total};"));
             Ok(())
         })?;

@@ -104,6 +104,8 @@ pub(super) struct Function<'w, 'p> {
     pub(super) is_of_device: bool,
     /// Its checks, if it is a kernel.
     pub(super) faults: Faults,
+    /// The command stream of the device to which commands go; without, the host waits for copies.
+    pub(super) stream: Option<u32>,
     /// The accesses that are being written, as messages of checks name them.
     pub(super) reader: Option<String>,
     temporaries: usize,
@@ -130,6 +132,7 @@ impl<'w, 'p> Function<'w, 'p> {
             is_fallible: false,
             is_of_device: false,
             faults: Faults::default(),
+            stream: None,
             reader: None,
             temporaries: 0,
         }

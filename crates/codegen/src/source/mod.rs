@@ -9,6 +9,7 @@ mod arithmetic;
 mod build;
 mod callback;
 mod check;
+mod commands;
 mod complex;
 mod control;
 mod convert;

@@ -21,7 +21,7 @@ impl Function<'_, '_> {
 
     /// The stream and the number of a queue, as arguments behind the device.
     fn device_queue(&mut self, queue: &Location) -> Print<String> {
-        let (device, name) = (self.program.queue_device(), self.program.names.buffer(queue.buffer));
+        let (device, name) = (self.queue_device(), self.program.names.buffer(queue.buffer));
         Ok(format!("{device}, {name}, {}", self.index(&queue.offset)?.text))
     }
 
@@ -50,7 +50,7 @@ impl Function<'_, '_> {
                 }
                 None => "-1".to_owned(),
             };
-            let (device, name) = (self.program.queue_device(), self.program.names.buffer(*stream));
+            let (device, name) = (self.queue_device(), self.program.names.buffer(*stream));
             self.on_success_of(&format!("sdfg_queues_prepare({device}, {name}, {most})"))?;
         }
         Ok(())
@@ -59,7 +59,7 @@ impl Function<'_, '_> {
     /// Takes the lengths of queues behind a kernel, and ends the run if one had no room for an element.
     pub(super) fn settle_queues(&mut self, label: &str, queues: &[PushedQueues]) -> Print<()> {
         for PushedQueues { stream, .. } in queues {
-            let (device, name) = (self.program.queue_device(), self.program.names.buffer(*stream));
+            let (device, name) = (self.queue_device(), self.program.names.buffer(*stream));
             let buffer = self.program.plan.buffer(*stream);
             let text = if matches!(&buffer.allocation, Allocation::Queues { capacity: Some(_), .. }) {
                 deadlock(label, "room in", &buffer.name)
@@ -134,6 +134,14 @@ impl Function<'_, '_> {
         })
     }
 
+    /// The device, as the functions of queues take it: for CUDA, the stream of their commands.
+    pub(super) fn queue_device(&self) -> String {
+        match (self.program.dialect.has_device_runtime(), self.stream) {
+            (false, Some(stream)) if stream > 0 => self.stream_text(),
+            _ => self.program.queue_device().to_owned(),
+        }
+    }
+
     // Kernels.
 
     /// Writes a push of a row by a thread.
@@ -199,7 +207,7 @@ impl Program<'_> {
         self.is_stream(id) && self.is_on_device(id)
     }
 
-    /// The device, as the functions of queues take it.
+    /// The device, as the functions of queues take it; for CUDA, its default stream.
     pub(super) const fn queue_device(&self) -> &'static str {
         if self.dialect.has_device_runtime() { "handle->device" } else { "NULL" }
     }
@@ -209,15 +217,15 @@ impl Program<'_> {
         self.include("string.h");
         let definitions = match self.dialect {
             Dialect::C | Dialect::Cuda => {
-                let (allocate, copy) = (self.allocate_call(), self.copy_call());
-                let copy = copy.trim_end_matches('(');
+                let stream = "(cudaStream_t)(device)";
+                let (allocate, copy) = (self.allocate_call(stream), self.copy_call(stream, true));
                 format!(
                     "typedef void sdfg_queue_device;
 typedef cudaError_t sdfg_queue_status;
 #define SDFG_QUEUE_FUNCTION [[maybe_unused]] static
 #define sdfg_queue_allocate(device, pointer, bytes) {allocate}pointer, bytes)
-#define sdfg_queue_free(device, pointer) cudaFreeAsync(pointer, 0)
-#define sdfg_queue_copy(device, ...) {copy}(__VA_ARGS__)
+#define sdfg_queue_free(device, pointer) cudaFreeAsync(pointer, {stream})
+#define sdfg_queue_copy(device, ...) {copy}__VA_ARGS__)
 "
                 )
             }

@@ -70,7 +70,11 @@ impl Function<'_, '_> {
 
     /// Closes a stream and forgets it.
     pub(super) fn close_stream(&mut self, id: BufferId, pointer: &str) {
-        self.line(self.program.closing(id, pointer));
+        if self.program.is_device_queue(id) {
+            self.line(format!("sdfg_queues_close({}, {pointer});", self.queue_device()));
+        } else {
+            self.line(self.program.closing(id, pointer));
+        }
         self.line(format!("{pointer} = NULL;"));
     }
 

@@ -6,7 +6,7 @@
  * the driver's interface that this file needs are its own.
  *
  * An instance uses the primary context of the device, as CUDA's runtime and its libraries do, and leaves the caller's context
- * current. Commands run in order, on the default stream. */
+ * current. Commands go to streams, in which they run in order. Stream 0 is the default stream, to which the caller may give commands, too. */
 
 #include "cache.h"
 
@@ -21,6 +21,9 @@ enum {
     SDFG_CU_OUT_OF_MEMORY = 2,
     SDFG_CU_MAJOR = 75,
     SDFG_CU_MINOR = 76,
+    SDFG_CU_INVALID_VALUE = 1,
+    SDFG_CU_NON_BLOCKING = 1,
+    SDFG_CU_WITHOUT_TIME = 2,
     SDFG_CU_POINTER_MEMORY = 2,
     SDFG_CU_OF_HOST = 1,
     SDFG_CU_OF_DEVICE = 2
@@ -66,15 +69,22 @@ typedef struct sdfg_cu_rows {
     F(int, cuMemAlloc_v2, (sdfg_cu_address *, size_t)) \
     F(int, cuMemFree_v2, (sdfg_cu_address)) \
     F(int, cuMemGetInfo_v2, (size_t *, size_t *)) \
-    F(int, cuMemcpyHtoD_v2, (sdfg_cu_address, const void *, size_t)) \
-    F(int, cuMemcpyDtoH_v2, (void *, sdfg_cu_address, size_t)) \
-    F(int, cuMemcpyDtoD_v2, (sdfg_cu_address, sdfg_cu_address, size_t)) \
+    F(int, cuMemAllocHost_v2, (void **, size_t)) \
+    F(int, cuMemFreeHost, (void *)) \
+    F(int, cuMemcpyHtoDAsync_v2, (sdfg_cu_address, const void *, size_t, sdfg_object)) \
+    F(int, cuMemcpyDtoHAsync_v2, (void *, sdfg_cu_address, size_t, sdfg_object)) \
+    F(int, cuMemcpyDtoDAsync_v2, (sdfg_cu_address, sdfg_cu_address, size_t, sdfg_object)) \
+    F(int, cuMemcpy2DAsync_v2, (const sdfg_cu_rows *, sdfg_object)) \
     F(int, cuMemcpy2DUnaligned_v2, (const sdfg_cu_rows *)) \
     F(int, cuPointerGetAttribute, (void *, int, sdfg_cu_address)) \
     F(int, cuLaunchKernel, (sdfg_object, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, sdfg_object, void **, void **)) \
+    F(int, cuStreamCreate, (sdfg_object *, unsigned)) \
+    F(int, cuStreamDestroy_v2, (sdfg_object)) \
     F(int, cuStreamSynchronize, (sdfg_object)) \
+    F(int, cuStreamWaitEvent, (sdfg_object, sdfg_object, unsigned)) \
     F(int, cuEventCreate, (sdfg_object *, unsigned)) \
     F(int, cuEventRecord, (sdfg_object, sdfg_object)) \
+    F(int, cuEventSynchronize, (sdfg_object)) \
     F(int, cuEventElapsedTime, (float *, sdfg_object, sdfg_object)) \
     F(int, cuEventDestroy_v2, (sdfg_object))
 
@@ -83,6 +93,8 @@ typedef struct sdfg_piece {
     sdfg_cu_address address;
     size_t bytes;
     bool is_used;
+    /* The stream that freed it. */
+    uint32_t stream;
     struct sdfg_piece *next;
 } sdfg_piece;
 
@@ -100,6 +112,10 @@ typedef struct sdfg_device {
     bool is_open;
     sdfg_piece *pieces;
     sdfg_kernel *kernels;
+    /* Streams, of which the first one is the default stream, and the one to which commands go; events that order them. The last event is
+     * that of memory which another stream takes. */
+    sdfg_object *streams, *events;
+    uint32_t n_streams, n_events, stream;
     /* An event before all commands; commands of a program that is profiled, the last one first; the work of the next kernel; and
      * what was told last of all. */
     sdfg_object origin;
@@ -133,6 +149,11 @@ SDFG_DEVICE_FUNCTION int sdfg_device_leave(sdfg_device *device, int error) {
     return error != SDFG_CU_SUCCESS ? error : last;
 }
 
+/* The stream to which commands go. */
+SDFG_DEVICE_FUNCTION sdfg_object sdfg_device_stream(const sdfg_device *device) {
+    return device->stream < device->n_streams ? device->streams[device->stream] : NULL;
+}
+
 #ifdef SDFG_DEVICE_PROFILE
 /* Notes when a command begins; without memory or events, it is not measured. */
 SDFG_DEVICE_FUNCTION sdfg_command *sdfg_device_begin(sdfg_device *device, const char *kind, const char *name, int64_t bytes, int64_t operations) {
@@ -140,7 +161,7 @@ SDFG_DEVICE_FUNCTION sdfg_command *sdfg_device_begin(sdfg_device *device, const 
     if (command == NULL) {
         return NULL;
     }
-    *command = (sdfg_command){ kind, name, { NULL, NULL }, 0, 0, bytes, operations, device->commands };
+    *command = (sdfg_command){ kind, name, { NULL, NULL }, 0, 0, bytes, operations, device->stream, device->commands };
     if (device->origin == NULL && device->cuEventCreate(&device->origin, 0) == SDFG_CU_SUCCESS) {
         (void)device->cuEventRecord(device->origin, NULL);
     }
@@ -153,7 +174,7 @@ SDFG_DEVICE_FUNCTION sdfg_command *sdfg_device_begin(sdfg_device *device, const 
             return NULL;
         }
     }
-    (void)device->cuEventRecord(command->events[0], NULL);
+    (void)device->cuEventRecord(command->events[0], sdfg_device_stream(device));
     device->commands = command;
     return command;
 }
@@ -161,7 +182,7 @@ SDFG_DEVICE_FUNCTION sdfg_command *sdfg_device_begin(sdfg_device *device, const 
 /* Notes when a command ends. */
 SDFG_DEVICE_FUNCTION void sdfg_device_end(sdfg_device *device, const sdfg_command *command) {
     if (command != NULL) {
-        (void)device->cuEventRecord(command->events[1], NULL);
+        (void)device->cuEventRecord(command->events[1], sdfg_device_stream(device));
     }
 }
 
@@ -210,6 +231,109 @@ SDFG_DEVICE_FUNCTION void sdfg_device_end(sdfg_device *device, const sdfg_comman
 SDFG_DEVICE_FUNCTION void sdfg_device_work(sdfg_device *device, int64_t bytes, int64_t operations) {
     device->bytes = bytes;
     device->operations = operations;
+}
+
+/* Waits for all commands of all streams, whether they fail or not. */
+SDFG_DEVICE_FUNCTION void sdfg_device_drain(sdfg_device *device) {
+    if (device == NULL || device->context == NULL || sdfg_device_enter(device) != SDFG_CU_SUCCESS) {
+        return;
+    }
+    (void)device->cuStreamSynchronize(NULL);
+    for (uint32_t n = 1; n < device->n_streams; ++n) {
+        (void)device->cuStreamSynchronize(device->streams[n]);
+    }
+    device->stream = 0;
+    (void)sdfg_device_leave(device, SDFG_CU_SUCCESS);
+}
+
+/* Frees streams and events, in the context of the device. */
+SDFG_DEVICE_FUNCTION void sdfg_device_close_streams(sdfg_device *device) {
+    for (uint32_t n = 1; n < device->n_streams; ++n) {
+        (void)device->cuStreamDestroy_v2(device->streams[n]);
+    }
+    for (uint32_t n = 0; n < device->n_events; ++n) {
+        (void)device->cuEventDestroy_v2(device->events[n]);
+    }
+    free(device->streams);
+    free(device->events);
+    device->streams = device->events = NULL;
+    device->n_streams = device->n_events = 0;
+}
+
+/* Makes streams and events, unless that was done. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_streams(sdfg_device *device, uint32_t n_streams, uint32_t n_events) {
+    if (device->streams != NULL) {
+        return 0;
+    }
+    device->streams = (sdfg_object *)calloc((size_t)n_streams + 1, sizeof *device->streams);
+    device->events = (sdfg_object *)calloc((size_t)n_events + 1, sizeof *device->events);
+    if (device->streams == NULL || device->events == NULL) {
+        snprintf(device->text, sizeof device->text, "the host has no memory");
+        return SDFG_DEVICE_MEMORY;
+    }
+    int error = sdfg_device_enter(device);
+    if (error == SDFG_CU_SUCCESS) {
+        device->n_streams = 1;
+        while (device->n_streams < n_streams && error == SDFG_CU_SUCCESS) {
+            error = device->cuStreamCreate(&device->streams[device->n_streams], SDFG_CU_NON_BLOCKING);
+            device->n_streams += error == SDFG_CU_SUCCESS;
+        }
+        while (device->n_events <= n_events && error == SDFG_CU_SUCCESS) {
+            error = device->cuEventCreate(&device->events[device->n_events], SDFG_CU_WITHOUT_TIME);
+            device->n_events += error == SDFG_CU_SUCCESS;
+        }
+        if (error != SDFG_CU_SUCCESS) {
+            sdfg_device_close_streams(device);
+        }
+        error = sdfg_device_leave(device, error);
+    }
+    return error == SDFG_CU_SUCCESS ? 0 : sdfg_device_failed(device, error, "streams of the device");
+}
+
+/* Lets commands that follow go to a stream. */
+SDFG_DEVICE_FUNCTION void sdfg_device_on(sdfg_device *device, uint32_t stream) {
+    device->stream = stream;
+}
+
+/* Lets commands of the stream that follow wait for an event. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_after(sdfg_device *device, uint32_t event) {
+    int error = sdfg_device_enter(device);
+    if (error == SDFG_CU_SUCCESS) {
+        error = sdfg_device_leave(device, device->cuStreamWaitEvent(sdfg_device_stream(device), device->events[event], 0));
+    }
+    return error == SDFG_CU_SUCCESS ? 0 : sdfg_device_failed(device, error, "a stream of the device");
+}
+
+/* Records an event behind the commands of the stream. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_record(sdfg_device *device, uint32_t event) {
+    int error = sdfg_device_enter(device);
+    if (error == SDFG_CU_SUCCESS) {
+        error = sdfg_device_leave(device, device->cuEventRecord(device->events[event], sdfg_device_stream(device)));
+    }
+    return error == SDFG_CU_SUCCESS ? 0 : sdfg_device_failed(device, error, "an event of the device");
+}
+
+/* Waits for an event. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_await(sdfg_device *device, uint32_t event) {
+    int error = sdfg_device_enter(device);
+    if (error == SDFG_CU_SUCCESS) {
+        error = sdfg_device_leave(device, device->cuEventSynchronize(device->events[event]));
+    }
+    return error == SDFG_CU_SUCCESS ? 0 : sdfg_device_failed(device, error, "the device fails");
+}
+
+/* Lets the stream wait for all commands of another one. */
+SDFG_DEVICE_FUNCTION int sdfg_device_follow(sdfg_device *device, uint32_t stream) {
+    int error = sdfg_device_enter(device);
+    if (error == SDFG_CU_SUCCESS) {
+        const sdfg_object event = device->events[device->n_events - 1];
+        error = device->cuEventRecord(event, device->streams[stream]);
+        if (error == SDFG_CU_SUCCESS) {
+            error = device->cuStreamWaitEvent(sdfg_device_stream(device), event, 0);
+        }
+        error = sdfg_device_leave(device, error);
+    }
+    return error;
 }
 
 /* Finds the functions of the driver. */
@@ -365,6 +489,7 @@ SDFG_DEVICE_FUNCTION void sdfg_device_close(sdfg_device *device) {
     if (device == NULL) {
         return;
     }
+    sdfg_device_drain(device);
     const bool is_inside = device->context != NULL && sdfg_device_enter(device) == SDFG_CU_SUCCESS;
     for (sdfg_piece *piece = device->pieces; piece != NULL;) {
         sdfg_piece *const next = piece->next;
@@ -389,6 +514,7 @@ SDFG_DEVICE_FUNCTION void sdfg_device_close(sdfg_device *device) {
     }
     free(device->profile);
     if (is_inside) {
+        sdfg_device_close_streams(device);
         if (device->origin != NULL) {
             (void)device->cuEventDestroy_v2(device->origin);
         }
@@ -458,8 +584,11 @@ SDFG_DEVICE_FUNCTION bool sdfg_device_has(sdfg_device *device, const void *addre
     return sdfg_device_leave(device, error) == SDFG_CU_SUCCESS && memory == SDFG_CU_OF_DEVICE;
 }
 
-/* Gives memory that is kept for later back to the device. */
+/* Gives memory that is kept for later back to the device. Commands may still use it. */
 SDFG_DEVICE_FUNCTION void sdfg_device_release(sdfg_device *device) {
+    for (uint32_t n = 0; n < device->n_streams; ++n) {
+        (void)device->cuStreamSynchronize(device->streams[n]);
+    }
     for (sdfg_piece **at = &device->pieces; *at != NULL;) {
         sdfg_piece *const piece = *at;
         if (piece->is_used) {
@@ -474,12 +603,21 @@ SDFG_DEVICE_FUNCTION void sdfg_device_release(sdfg_device *device) {
 
 SDFG_DEVICE_FUNCTION int32_t sdfg_device_allocate(sdfg_device *device, void **pointer, size_t asked) {
     const size_t bytes = asked > 0 ? asked : 1;
+    /* Kept memory of this stream, or else of another one, for whose commands this stream then waits. */
+    sdfg_piece *kept = NULL;
     for (sdfg_piece *piece = device->pieces; piece != NULL; piece = piece->next) {
-        if (!piece->is_used && piece->bytes == bytes) {
-            piece->is_used = true;
-            *pointer = (void *)(uintptr_t)piece->address;
-            return 0;
+        if (!piece->is_used && piece->bytes == bytes && (kept == NULL || kept->stream != device->stream)) {
+            kept = piece;
         }
+    }
+    if (kept != NULL) {
+        const int error = kept->stream == device->stream ? SDFG_CU_SUCCESS : sdfg_device_follow(device, kept->stream);
+        if (error != SDFG_CU_SUCCESS) {
+            return sdfg_device_failed(device, error, "memory of the device");
+        }
+        kept->is_used = true;
+        *pointer = (void *)(uintptr_t)kept->address;
+        return 0;
     }
     sdfg_piece *const piece = (sdfg_piece *)calloc(1, sizeof *piece);
     if (piece == NULL) {
@@ -519,6 +657,23 @@ SDFG_DEVICE_FUNCTION void sdfg_device_free(sdfg_device *device, void *pointer) {
     sdfg_piece *const piece = pointer == NULL || device == NULL ? NULL : sdfg_device_find(device, pointer);
     if (piece != NULL) {
         piece->is_used = false;
+        piece->stream = device->stream;
+    }
+}
+
+/* Allocates memory of the host from and to which copies run beside kernels. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_allocate_host(sdfg_device *device, void **pointer, size_t bytes) {
+    int error = sdfg_device_enter(device);
+    if (error == SDFG_CU_SUCCESS) {
+        error = sdfg_device_leave(device, device->cuMemAllocHost_v2(pointer, bytes > 0 ? bytes : 1));
+    }
+    return error == SDFG_CU_SUCCESS ? 0 : sdfg_device_failed(device, error, "memory of the host for copies");
+}
+
+/* Frees such memory; NULL is nothing. No command uses it. */
+SDFG_DEVICE_FUNCTION void sdfg_device_free_host(sdfg_device *device, void *pointer) {
+    if (pointer != NULL && sdfg_device_enter(device) == SDFG_CU_SUCCESS) {
+        (void)sdfg_device_leave(device, device->cuMemFreeHost(pointer));
     }
 }
 
@@ -532,20 +687,35 @@ typedef struct sdfg_direction {
 SDFG_DEVICE_FUNCTION int sdfg_device_copy_row(sdfg_device *device, sdfg_direction direction, void *to, const void *from, size_t bytes) {
     const sdfg_cu_address target = (sdfg_cu_address)(uintptr_t)to, source = (sdfg_cu_address)(uintptr_t)from;
     if (direction.to_device && direction.from_device) {
-        return device->cuMemcpyDtoD_v2(target, source, bytes);
+        return device->cuMemcpyDtoDAsync_v2(target, source, bytes, sdfg_device_stream(device));
     }
     if (direction.to_device) {
-        return device->cuMemcpyHtoD_v2(target, from, bytes);
+        return device->cuMemcpyHtoDAsync_v2(target, from, bytes, sdfg_device_stream(device));
     }
     if (direction.from_device) {
-        return device->cuMemcpyDtoH_v2(to, source, bytes);
+        return device->cuMemcpyDtoHAsync_v2(to, source, bytes, sdfg_device_stream(device));
     }
     memcpy(to, from, bytes);
     return SDFG_CU_SUCCESS;
 }
 
-/* Copies rows of bytes between memories of host and device. The strides are distances of rows in bytes. */
-SDFG_DEVICE_FUNCTION int32_t sdfg_device_copy(sdfg_device *device, void *to, int64_t to_stride, const void *from, int64_t from_stride, int64_t width, int64_t rows) {
+/* Copies rows in one command. The driver need not take all distances of rows on the device in its own time; it then waits. */
+SDFG_DEVICE_FUNCTION int sdfg_device_copy_rows(sdfg_device *device, const sdfg_cu_rows *copy) {
+    int error = device->cuMemcpy2DAsync_v2(copy, sdfg_device_stream(device));
+    if (error == SDFG_CU_INVALID_VALUE && copy->from_memory == copy->to_memory) {
+        error = device->cuStreamSynchronize(sdfg_device_stream(device));
+        if (error == SDFG_CU_SUCCESS) {
+            error = device->cuMemcpy2DUnaligned_v2(copy);
+        }
+        if (error == SDFG_CU_SUCCESS) {
+            error = device->cuStreamSynchronize(NULL);
+        }
+    }
+    return error;
+}
+
+/* Starts to copy rows of bytes between memories of host and device. The strides are distances of rows in bytes. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_start_copy(sdfg_device *device, void *to, int64_t to_stride, const void *from, int64_t from_stride, int64_t width, int64_t rows) {
     if (width <= 0 || rows <= 0) {
         return 0;
     }
@@ -574,7 +744,7 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_copy(sdfg_device *device, void *to, int
             copy.to_pitch = (size_t)to_stride;
             copy.width = (size_t)width;
             copy.height = (size_t)rows;
-            error = device->cuMemcpy2DUnaligned_v2(&copy);
+            error = sdfg_device_copy_rows(device, &copy);
         } else {
             for (int64_t row = 0; row < rows && error == SDFG_CU_SUCCESS; ++row) {
                 error = sdfg_device_copy_row(device, direction, (char *)to + row * to_stride, (const char *)from + row * from_stride, (size_t)width);
@@ -582,6 +752,19 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_copy(sdfg_device *device, void *to, int
         }
         sdfg_device_end(device, command);
         error = sdfg_device_leave(device, error);
+    }
+    return error == SDFG_CU_SUCCESS ? 0 : sdfg_device_failed(device, error, "a copy fails, or a kernel before it");
+}
+
+/* As the function above; the host waits for the end. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_copy(sdfg_device *device, void *to, int64_t to_stride, const void *from, int64_t from_stride, int64_t width, int64_t rows) {
+    const int32_t status = sdfg_device_start_copy(device, to, to_stride, from, from_stride, width, rows);
+    if (status != 0) {
+        return status;
+    }
+    int error = sdfg_device_enter(device);
+    if (error == SDFG_CU_SUCCESS) {
+        error = sdfg_device_leave(device, device->cuStreamSynchronize(sdfg_device_stream(device)));
     }
     return error == SDFG_CU_SUCCESS ? 0 : sdfg_device_failed(device, error, "a copy fails, or a kernel before it");
 }
@@ -621,7 +804,7 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_launch(sdfg_device *device, const char 
         const sdfg_kernel *const kernel = sdfg_device_kernel(device, name, &error);
         if (kernel != NULL) {
             const sdfg_command *const command = sdfg_device_begin(device, "kernel", kernel->name, device->bytes, device->operations);
-            error = device->cuLaunchKernel(kernel->function, (unsigned)blocks[0], (unsigned)blocks[1], (unsigned)blocks[2], (unsigned)threads[0], (unsigned)threads[1], (unsigned)threads[2], 0, NULL, values, NULL);
+            error = device->cuLaunchKernel(kernel->function, (unsigned)blocks[0], (unsigned)blocks[1], (unsigned)blocks[2], (unsigned)threads[0], (unsigned)threads[1], (unsigned)threads[2], 0, sdfg_device_stream(device), values, NULL);
             sdfg_device_end(device, command);
         }
         error = sdfg_device_leave(device, error);
@@ -630,8 +813,9 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_launch(sdfg_device *device, const char 
     return error == SDFG_CU_SUCCESS ? 0 : sdfg_device_failed(device, error, name);
 }
 
-/* Waits for all commands. */
+/* Waits for the commands of stream 0, which follow those of the others. */
 SDFG_DEVICE_FUNCTION int32_t sdfg_device_finish(sdfg_device *device) {
+    device->stream = 0;
     int error = sdfg_device_enter(device);
     if (error == SDFG_CU_SUCCESS) {
         error = sdfg_device_leave(device, device->cuStreamSynchronize(NULL));

@@ -54,6 +54,8 @@ typedef struct sdfg_command {
     uint64_t begin, end;
     /* Bytes that it moves and its operations; negative if they are not known. */
     int64_t bytes, operations;
+    /* The number of its stream. */
+    uint32_t stream;
     struct sdfg_command *next;
 } sdfg_command;
 
@@ -84,7 +86,7 @@ SDFG_DEVICE_FUNCTION void sdfg_device_trace(FILE *to, const sdfg_command *first)
     const uint64_t origin = first != NULL ? first->begin : 0;
     fprintf(to, "{\"displayTimeUnit\": \"ns\",\n\"traceEvents\": [");
     for (const sdfg_command *command = first; command != NULL; command = command->next) {
-        fprintf(to, "%s\n{\"name\": \"%s\", \"cat\": \"%s\", \"ph\": \"X\", \"ts\": %.3f, \"dur\": %.3f, \"pid\": 1, \"tid\": 0}", command == first ? "" : ",", command->name, command->kind, (double)(command->begin - origin) / 1e3, (double)(command->end - command->begin) / 1e3);
+        fprintf(to, "%s\n{\"name\": \"%s\", \"cat\": \"%s\", \"ph\": \"X\", \"ts\": %.3f, \"dur\": %.3f, \"pid\": 1, \"tid\": %u}", command == first ? "" : ",", command->name, command->kind, (double)(command->begin - origin) / 1e3, (double)(command->end - command->begin) / 1e3, (unsigned)command->stream);
     }
     fprintf(to, "\n]}\n");
 }

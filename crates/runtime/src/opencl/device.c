@@ -4,7 +4,7 @@
  * program. The declarations of the interface of OpenCL that this file needs are its own.
  *
  * Memory of a device has an address in the host's address space, at which nothing is accessible: addresses of parts are
- * computed there, and code of the host that touches them ends with a signal. Commands run in order, in one queue. */
+ * computed there, and code of the host that touches them ends with a signal. Commands go to streams, which are queues in which they run in order. */
 
 #include "../device/common.h"
 
@@ -31,7 +31,9 @@ enum {
     SDFG_CL_PROFILING_COMMAND_START = 0x1282,
     SDFG_CL_PROFILING_COMMAND_END = 0x1283,
     SDFG_CL_QUEUE_PROFILING_ENABLE = 2,
-    SDFG_CL_MEM_READ_WRITE = 1
+    SDFG_CL_MEM_READ_WRITE = 1,
+    SDFG_CL_MEM_ALLOC_HOST_PTR = 16,
+    SDFG_CL_MAP_READ_AND_WRITE = 3
 };
 
 /* Functions of OpenCL: result, name, parameters. */
@@ -48,12 +50,18 @@ enum {
     F(sdfg_cl, clCreateKernel, (sdfg_cl, const char *, int32_t *)) \
     F(int32_t, clSetKernelArg, (sdfg_cl, uint32_t, size_t, const void *)) \
     F(sdfg_cl, clCreateBuffer, (sdfg_cl, uint64_t, size_t, void *, int32_t *)) \
+    F(void *, clEnqueueMapBuffer, (sdfg_cl, sdfg_cl, uint32_t, uint64_t, size_t, size_t, uint32_t, const sdfg_cl *, sdfg_cl *, int32_t *)) \
+    F(int32_t, clEnqueueUnmapMemObject, (sdfg_cl, sdfg_cl, void *, uint32_t, const sdfg_cl *, sdfg_cl *)) \
     F(int32_t, clEnqueueReadBuffer, (sdfg_cl, sdfg_cl, uint32_t, size_t, size_t, void *, uint32_t, const sdfg_cl *, sdfg_cl *)) \
     F(int32_t, clEnqueueWriteBuffer, (sdfg_cl, sdfg_cl, uint32_t, size_t, size_t, const void *, uint32_t, const sdfg_cl *, sdfg_cl *)) \
     F(int32_t, clEnqueueCopyBuffer, (sdfg_cl, sdfg_cl, sdfg_cl, size_t, size_t, size_t, uint32_t, const sdfg_cl *, sdfg_cl *)) \
     F(int32_t, clEnqueueReadBufferRect, (sdfg_cl, sdfg_cl, uint32_t, const size_t *, const size_t *, const size_t *, size_t, size_t, size_t, size_t, void *, uint32_t, const sdfg_cl *, sdfg_cl *)) \
     F(int32_t, clEnqueueWriteBufferRect, (sdfg_cl, sdfg_cl, uint32_t, const size_t *, const size_t *, const size_t *, size_t, size_t, size_t, size_t, const void *, uint32_t, const sdfg_cl *, sdfg_cl *)) \
     F(int32_t, clEnqueueNDRangeKernel, (sdfg_cl, sdfg_cl, uint32_t, const size_t *, const size_t *, const size_t *, uint32_t, const sdfg_cl *, sdfg_cl *)) \
+    F(int32_t, clEnqueueMarkerWithWaitList, (sdfg_cl, uint32_t, const sdfg_cl *, sdfg_cl *)) \
+    F(int32_t, clEnqueueBarrierWithWaitList, (sdfg_cl, uint32_t, const sdfg_cl *, sdfg_cl *)) \
+    F(int32_t, clWaitForEvents, (uint32_t, const sdfg_cl *)) \
+    F(int32_t, clFlush, (sdfg_cl)) \
     F(int32_t, clFinish, (sdfg_cl)) \
     F(int32_t, clGetEventProfilingInfo, (sdfg_cl, uint32_t, size_t, void *, size_t *)) \
     F(int32_t, clReleaseEvent, (sdfg_cl)) \
@@ -69,6 +77,8 @@ typedef struct sdfg_piece {
     size_t bytes;
     sdfg_cl memory;
     bool is_used;
+    /* The stream that freed it. */
+    uint32_t stream;
     struct sdfg_piece *next;
 } sdfg_piece;
 
@@ -80,9 +90,15 @@ typedef struct sdfg_kernel {
 
 typedef struct sdfg_device {
     void *driver;
-    sdfg_cl device, context, queue, program;
+    sdfg_cl device, context, program;
+    /* The queue to which commands go, its number, and all queues; events that order them. The first queue is there when the device is open. */
+    sdfg_cl queue;
+    uint32_t stream, n_streams, n_events;
+    sdfg_cl *streams, *events;
     bool is_open;
     sdfg_piece *pieces;
+    /* Memory of the host from and to which copies run beside kernels. */
+    sdfg_cl host_memory;
     sdfg_kernel *kernels;
     /* Commands of a program that is profiled, the last one first; the work of the next kernel; and what was told last of all. */
     sdfg_command *commands;
@@ -110,7 +126,7 @@ SDFG_DEVICE_FUNCTION sdfg_cl *sdfg_device_event(sdfg_device *device, const char 
     if (command == NULL) {
         return NULL;
     }
-    *command = (sdfg_command){ kind, name, { NULL, NULL }, 0, 0, bytes, operations, device->commands };
+    *command = (sdfg_command){ kind, name, { NULL, NULL }, 0, 0, bytes, operations, device->stream, device->commands };
     device->commands = command;
     return &command->events[0];
 }
@@ -131,7 +147,11 @@ SDFG_DEVICE_FUNCTION void sdfg_device_note(sdfg_device *device) {
 SDFG_DEVICE_FUNCTION const char *sdfg_device_profile(sdfg_device *device, int32_t format) {
     free(device->profile);
     device->profile = NULL;
-    if (device->queue != NULL && device->clFinish(device->queue) == SDFG_CL_SUCCESS) {
+    int32_t error = device->queue == NULL ? SDFG_CL_OUT_OF_RESOURCES : SDFG_CL_SUCCESS;
+    for (uint32_t n = 0; n < device->n_streams && error == SDFG_CL_SUCCESS; ++n) {
+        error = device->clFinish(device->streams[n]);
+    }
+    if (error == SDFG_CL_SUCCESS) {
         sdfg_device_note(device);
         device->profile = sdfg_device_report(device->commands, format);
     }
@@ -146,6 +166,88 @@ enum { SDFG_DEVICE_PROPERTIES = 0 };
 SDFG_DEVICE_FUNCTION void sdfg_device_work(sdfg_device *device, int64_t bytes, int64_t operations) {
     device->bytes = bytes;
     device->operations = operations;
+}
+
+/* Lets commands that follow go to a stream. */
+SDFG_DEVICE_FUNCTION void sdfg_device_on(sdfg_device *device, uint32_t stream) {
+    device->stream = stream;
+    device->queue = device->streams[stream];
+}
+
+/* Makes queues and events, unless that was done. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_streams(sdfg_device *device, uint32_t n_streams, uint32_t n_events) {
+    if (device->n_streams < n_streams) {
+        sdfg_cl *const streams = (sdfg_cl *)realloc(device->streams, n_streams * sizeof *streams);
+        if (streams == NULL) {
+            return sdfg_device_failed(device, SDFG_CL_OUT_OF_HOST_MEMORY, "queues of the device");
+        }
+        device->streams = streams;
+    }
+    while (device->n_streams < n_streams) {
+        int32_t error = SDFG_CL_SUCCESS;
+        const sdfg_cl queue = device->clCreateCommandQueue(device->context, device->device, SDFG_DEVICE_PROPERTIES, &error);
+        if (error != SDFG_CL_SUCCESS) {
+            return sdfg_device_failed(device, error, "queues of the device");
+        }
+        device->streams[device->n_streams++] = queue;
+    }
+    if (device->n_streams > 0) {
+        sdfg_device_on(device, 0);
+    }
+    if (device->n_events < n_events) {
+        device->events = (sdfg_cl *)calloc(n_events, sizeof *device->events);
+        device->n_events = device->events == NULL ? 0 : n_events;
+    }
+    return device->n_events >= n_events ? 0 : sdfg_device_failed(device, SDFG_CL_OUT_OF_HOST_MEMORY, "events of the device");
+}
+
+/* Waits for all commands of all streams, whether they fail or not. */
+SDFG_DEVICE_FUNCTION void sdfg_device_drain(sdfg_device *device) {
+    if (device != NULL && device->n_streams > 0) {
+        for (uint32_t n = 0; n < device->n_streams; ++n) {
+            (void)device->clFinish(device->streams[n]);
+        }
+        sdfg_device_on(device, 0);
+    }
+}
+
+/* Lets commands of the stream that follow wait for an event. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_after(sdfg_device *device, uint32_t event) {
+    const int32_t error = device->clEnqueueBarrierWithWaitList(device->queue, 1, &device->events[event], NULL);
+    return error == SDFG_CL_SUCCESS ? 0 : sdfg_device_failed(device, error, "a queue of the device");
+}
+
+/* An event behind the commands of a queue, which the driver then carries out. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_mark(sdfg_device *device, sdfg_cl queue, sdfg_cl *event) {
+    if (*event != NULL) {
+        (void)device->clReleaseEvent(*event);
+        *event = NULL;
+    }
+    const int32_t error = device->clEnqueueMarkerWithWaitList(queue, 0, NULL, event);
+    return error == SDFG_CL_SUCCESS ? device->clFlush(queue) : error;
+}
+
+/* Records an event behind the commands of the stream. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_record(sdfg_device *device, uint32_t event) {
+    const int32_t error = sdfg_device_mark(device, device->queue, &device->events[event]);
+    return error == SDFG_CL_SUCCESS ? 0 : sdfg_device_failed(device, error, "an event of the device");
+}
+
+/* Waits for an event. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_await(sdfg_device *device, uint32_t event) {
+    const int32_t error = device->clWaitForEvents(1, &device->events[event]);
+    return error == SDFG_CL_SUCCESS ? 0 : sdfg_device_failed(device, error, "the device fails");
+}
+
+/* Lets the stream wait for all commands of another one. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_follow(sdfg_device *device, uint32_t stream) {
+    sdfg_cl event = NULL;
+    int32_t error = sdfg_device_mark(device, device->streams[stream], &event);
+    if (error == SDFG_CL_SUCCESS) {
+        error = device->clEnqueueBarrierWithWaitList(device->queue, 1, &event, NULL);
+        (void)device->clReleaseEvent(event);
+    }
+    return error;
 }
 
 /* Finds the functions of the driver. */
@@ -213,12 +315,7 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_find_device(sdfg_device *device, const 
     }
     if (status == 0) {
         device->context = device->clCreateContext(NULL, 1, &device->device, NULL, NULL, &error);
-        if (error == SDFG_CL_SUCCESS) {
-            device->queue = device->clCreateCommandQueue(device->context, device->device, SDFG_DEVICE_PROPERTIES, &error);
-        }
-        if (error != SDFG_CL_SUCCESS) {
-            status = sdfg_device_failed(device, error, "the device cannot be used");
-        }
+        status = error == SDFG_CL_SUCCESS ? sdfg_device_streams(device, 1, 0) : sdfg_device_failed(device, error, "the device cannot be used");
     }
     if (turn != NULL) {
         (void)fclose(turn);
@@ -254,6 +351,7 @@ SDFG_DEVICE_FUNCTION void sdfg_device_close(sdfg_device *device) {
     if (device == NULL) {
         return;
     }
+    sdfg_device_drain(device);
     for (sdfg_piece *piece = device->pieces; piece != NULL;) {
         sdfg_piece *const next = piece->next;
         (void)device->clReleaseMemObject(piece->memory);
@@ -279,9 +377,16 @@ SDFG_DEVICE_FUNCTION void sdfg_device_close(sdfg_device *device) {
     if (device->program != NULL) {
         (void)device->clReleaseProgram(device->program);
     }
-    if (device->queue != NULL) {
-        (void)device->clReleaseCommandQueue(device->queue);
+    for (uint32_t n = 0; n < device->n_events; ++n) {
+        if (device->events[n] != NULL) {
+            (void)device->clReleaseEvent(device->events[n]);
+        }
     }
+    for (uint32_t n = 0; n < device->n_streams; ++n) {
+        (void)device->clReleaseCommandQueue(device->streams[n]);
+    }
+    free(device->events);
+    free(device->streams);
     if (device->context != NULL) {
         (void)device->clReleaseContext(device->context);
     }
@@ -319,12 +424,21 @@ SDFG_DEVICE_FUNCTION sdfg_piece *sdfg_device_find(sdfg_device *device, const voi
 
 SDFG_DEVICE_FUNCTION int32_t sdfg_device_allocate(sdfg_device *device, void **pointer, size_t asked) {
     const size_t page = 4096, bytes = asked > (size_t)INT64_MAX - page ? asked : (asked + page - (asked == 0 ? 0 : 1)) / page * page;
+    /* Kept memory of this stream, or else of another one, for whose commands this stream then waits. */
+    sdfg_piece *kept = NULL;
     for (sdfg_piece *piece = device->pieces; piece != NULL; piece = piece->next) {
-        if (!piece->is_used && piece->bytes == bytes) {
-            piece->is_used = true;
-            *pointer = piece->address;
-            return 0;
+        if (!piece->is_used && piece->bytes == bytes && (kept == NULL || kept->stream != device->stream)) {
+            kept = piece;
         }
+    }
+    if (kept != NULL) {
+        const int32_t waits = kept->stream == device->stream ? SDFG_CL_SUCCESS : sdfg_device_follow(device, kept->stream);
+        if (waits != SDFG_CL_SUCCESS) {
+            return sdfg_device_failed(device, waits, "memory of the device");
+        }
+        kept->is_used = true;
+        *pointer = kept->address;
+        return 0;
     }
     uint64_t most = 0, all = 0;
     int32_t error = SDFG_CL_INVALID_BUFFER_SIZE;
@@ -360,11 +474,37 @@ SDFG_DEVICE_FUNCTION void sdfg_device_free(sdfg_device *device, void *pointer) {
     sdfg_piece *const piece = pointer == NULL || device == NULL ? NULL : sdfg_device_find(device, pointer);
     if (piece != NULL) {
         piece->is_used = false;
+        piece->stream = device->stream;
     }
 }
 
-/* Copies rows of bytes between memories of host and device. The strides are distances of rows in bytes. */
-SDFG_DEVICE_FUNCTION int32_t sdfg_device_copy(sdfg_device *device, void *to, int64_t to_stride, const void *from, int64_t from_stride, int64_t width, int64_t rows) {
+/* Allocates memory of the host from and to which copies run beside kernels; there is one piece. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_allocate_host(sdfg_device *device, void **pointer, size_t bytes) {
+    int32_t error = SDFG_CL_SUCCESS;
+    const size_t size = bytes > 0 ? bytes : 1;
+    device->host_memory = device->clCreateBuffer(device->context, SDFG_CL_MEM_READ_WRITE | SDFG_CL_MEM_ALLOC_HOST_PTR, size, NULL, &error);
+    if (error == SDFG_CL_SUCCESS) {
+        *pointer = device->clEnqueueMapBuffer(device->queue, device->host_memory, 1, SDFG_CL_MAP_READ_AND_WRITE, 0, size, 0, NULL, NULL, &error);
+        if (error != SDFG_CL_SUCCESS) {
+            (void)device->clReleaseMemObject(device->host_memory);
+            *pointer = NULL;
+        }
+    }
+    return error == SDFG_CL_SUCCESS ? 0 : sdfg_device_failed(device, error, "memory of the host for copies");
+}
+
+/* Frees such memory; NULL is nothing. No command uses it. */
+SDFG_DEVICE_FUNCTION void sdfg_device_free_host(sdfg_device *device, void *pointer) {
+    if (pointer != NULL) {
+        (void)device->clEnqueueUnmapMemObject(device->queue, device->host_memory, pointer, 0, NULL, NULL);
+        (void)device->clFinish(device->queue);
+        (void)device->clReleaseMemObject(device->host_memory);
+    }
+}
+
+/* Copies rows of bytes between memories of host and device. The strides are distances of rows in bytes. The host may wait until its
+ * memory is read or written. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_move(sdfg_device *device, uint32_t waits, void *to, int64_t to_stride, const void *from, int64_t from_stride, int64_t width, int64_t rows) {
     if (width <= 0 || rows <= 0) {
         return 0;
     }
@@ -383,8 +523,8 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_copy(sdfg_device *device, void *to, int
         /* An origin is a column and a row: the offset is that of both. */
         const size_t origin[3] = { offset % stride, offset / stride, 0 }, zero[3] = { 0, 0, 0 }, region[3] = { (size_t)width, (size_t)rows, 1 };
         error = target != NULL
-            ? device->clEnqueueWriteBufferRect(device->queue, target->memory, 1, origin, zero, region, stride, 0, other, 0, from, 0, NULL, sdfg_device_event(device, "copy", "to the device", width * rows, -1))
-            : device->clEnqueueReadBufferRect(device->queue, source->memory, 1, origin, zero, region, stride, 0, other, 0, to, 0, NULL, sdfg_device_event(device, "copy", "to the host", width * rows, -1));
+            ? device->clEnqueueWriteBufferRect(device->queue, target->memory, waits, origin, zero, region, stride, 0, other, 0, from, 0, NULL, sdfg_device_event(device, "copy", "to the device", width * rows, -1))
+            : device->clEnqueueReadBufferRect(device->queue, source->memory, waits, origin, zero, region, stride, 0, other, 0, to, 0, NULL, sdfg_device_event(device, "copy", "to the host", width * rows, -1));
         return error == SDFG_CL_SUCCESS ? 0 : sdfg_device_failed(device, error, "a copy fails");
     }
     for (int64_t row = 0; row < rows && error == SDFG_CL_SUCCESS; ++row) {
@@ -393,14 +533,24 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_copy(sdfg_device *device, void *to, int
         if (target != NULL && source != NULL) {
             error = device->clEnqueueCopyBuffer(device->queue, source->memory, target->memory, (size_t)(from_row - source->address), (size_t)(to_row - target->address), (size_t)width, 0, NULL, sdfg_device_event(device, "copy", "on the device", 2 * width, -1));
         } else if (target != NULL) {
-            error = device->clEnqueueWriteBuffer(device->queue, target->memory, 1, (size_t)(to_row - target->address), (size_t)width, from_row, 0, NULL, sdfg_device_event(device, "copy", "to the device", width, -1));
+            error = device->clEnqueueWriteBuffer(device->queue, target->memory, waits, (size_t)(to_row - target->address), (size_t)width, from_row, 0, NULL, sdfg_device_event(device, "copy", "to the device", width, -1));
         } else if (source != NULL) {
-            error = device->clEnqueueReadBuffer(device->queue, source->memory, 1, (size_t)(from_row - source->address), (size_t)width, to_row, 0, NULL, sdfg_device_event(device, "copy", "to the host", width, -1));
+            error = device->clEnqueueReadBuffer(device->queue, source->memory, waits, (size_t)(from_row - source->address), (size_t)width, to_row, 0, NULL, sdfg_device_event(device, "copy", "to the host", width, -1));
         } else {
             memcpy(to_row, from_row, (size_t)width);
         }
     }
     return error == SDFG_CL_SUCCESS ? 0 : sdfg_device_failed(device, error, "a copy fails");
+}
+
+/* As the function above; the host waits. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_copy(sdfg_device *device, void *to, int64_t to_stride, const void *from, int64_t from_stride, int64_t width, int64_t rows) {
+    return sdfg_device_move(device, 1, to, to_stride, from, from_stride, width, rows);
+}
+
+/* As the function above; the host does not wait. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_start_copy(sdfg_device *device, void *to, int64_t to_stride, const void *from, int64_t from_stride, int64_t width, int64_t rows) {
+    return sdfg_device_move(device, 0, to, to_stride, from, from_stride, width, rows);
 }
 
 /* Starts a kernel on blocks of threads. An argument without bytes is memory of the device. */
@@ -444,9 +594,10 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_launch(sdfg_device *device, const char 
     return error == SDFG_CL_SUCCESS ? 0 : sdfg_device_failed(device, error, name);
 }
 
-/* Waits for all commands. */
+/* Waits for the commands of stream 0, which follow those of the others. */
 SDFG_DEVICE_FUNCTION int32_t sdfg_device_finish(sdfg_device *device) {
-    const int32_t error = device->queue == NULL ? SDFG_CL_SUCCESS : device->clFinish(device->queue);
+    sdfg_device_on(device, 0);
+    const int32_t error = device->clFinish(device->queue);
     return error == SDFG_CL_SUCCESS ? 0 : sdfg_device_failed(device, error, "the device fails");
 }
 

@@ -6,7 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::plan::{BufferId, JumpTarget, Level, Loop, Statement, Touch, While, touches, touches_of_scalar};
+use crate::plan::{
+    BufferId, Commands, JumpTarget, Level, Loop, Statement, Touch, While, touches, touches_of_scalar,
+};
 
 /// Something that happens at once, as far as memory is concerned.
 #[derive(Debug, Default)]
@@ -86,6 +88,7 @@ impl Flow {
             | Statement::Free(_)
             | Statement::Check(_)
             | Statement::Undefine(_)
+            | Statement::Await(_)
             | Statement::Barrier => at,
             Statement::Begin(buffer) => {
                 let step = self.step_after(at);
@@ -98,9 +101,9 @@ impl Flow {
                 self.link(last, head);
                 self.step_after(head)
             }
-            Statement::Timed { timer: _, body } | Statement::Located { location: _, body } => {
-                self.statements(body, at)
-            }
+            Statement::Timed { timer: _, body }
+            | Statement::Located { location: _, body }
+            | Statement::Commands(Commands { body, .. }) => self.statements(body, at),
             Statement::While(repeated) => self.while_loop(repeated, at),
             Statement::If(choice) => {
                 let done = self.step();

@@ -113,6 +113,8 @@ impl Lanes<'_> {
             | Statement::Pop(_)
             | Statement::Consume(_)
             | Statement::Barrier
+            | Statement::Commands(_)
+            | Statement::Await(_)
             | Statement::Tasks(_) => vec![statement.clone()],
         }
     }

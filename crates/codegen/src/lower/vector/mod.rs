@@ -105,6 +105,8 @@ impl<'g> Lowering<'g> {
             | Statement::Pop(_)
             | Statement::Consume(_)
             | Statement::Barrier
+            | Statement::Commands(_)
+            | Statement::Await(_)
             | Statement::Tasks(_) => Err(VectorRefusal::Statement),
         })
     }

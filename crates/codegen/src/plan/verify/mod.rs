@@ -6,8 +6,9 @@
 //!
 //! `walk` collects the actions of a plan with their positions (`place`), and checks levels, jumps and memory
 //! spaces on the way. `memory`, `variables` and `functions` check the collected actions. `vector` checks
-//! levels whose statements run on lanes.
+//! levels whose statements run on lanes, and `commands` the command streams of a device.
 
+mod commands;
 mod functions;
 mod memory;
 mod position;
@@ -174,6 +175,24 @@ pub enum PlanError {
         /// The buffer.
         buffer: String,
     },
+    /// Commands go to a stream that the plan does not have, or are inside of others.
+    #[error("commands of stream {stream} are inside of others, or there is no such stream")]
+    CommandStream {
+        /// The stream.
+        stream: u32,
+    },
+    /// The plan has no such event.
+    #[error("there is no event e{event}")]
+    Event {
+        /// Its number.
+        event: u32,
+    },
+    /// Something waits for an event that nothing before it records.
+    #[error("something waits for event e{event}, which nothing before it records")]
+    BeforeRecorded {
+        /// Its number.
+        event: u32,
+    },
     /// A function of its own does not know that other threads change a buffer that it is given.
     #[error("a function takes `{buffer}` for its own, which other threads change")]
     Contested {
@@ -194,6 +213,7 @@ impl Plan {
         variables::check(self, &found, &mut errors);
         functions::check(self, &found, &mut errors);
         vector::check(self, &mut errors);
+        commands::check(self, &mut errors);
         errors.dedup();
         if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
