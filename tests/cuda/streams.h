@@ -96,8 +96,12 @@ struct StandInStreams {
         stream->next = all;
         return all = stream;
     }
+    /* The caller has waited for all commands. */
     void close(StandInStream *stream) {
-        finish(stream);
+        if (stream->first != NULL) {
+            fprintf(stderr, "commands are left in stream %u, which is closed\n", stream->number);
+            abort();
+        }
         StandInStream **at = &all;
         while (*at != stream) {
             at = &(*at)->next;

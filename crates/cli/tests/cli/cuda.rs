@@ -63,6 +63,21 @@ fn kernels_run_by_the_driver() {
     assert!(trace.contains("\"name\": \"twofold_all\", \"cat\": \"kernel\""), "{trace}");
 }
 
+/// `--device-streams` limits the streams of a device. With one, the host waits for each copy, and plans have no streams.
+#[test]
+fn users_limit_the_streams_of_a_device() {
+    let cuda = OnCuda::new();
+    let one = ["--device-streams", "1"];
+    let plan = ["compile", "gpu.sdft", "--target", "cuda", "--emit", "plan"];
+    cuda.run(&plan, &[]).prints(&["command streams 1, events 0", "stream 0 {"]);
+    let alone = cuda.run(&[&plan[..], &one].concat(), &[]);
+    alone.prints(&["grid all"]);
+    assert!(!alone.stdout.contains("stream"), "{alone:#?}");
+    cuda.run(&[&RUN[..], &one].concat(), &[]).prints(&["0.0, 2.0, 4.0"]);
+    let none = cuda.run(&[&RUN[..], &["--device-streams", "0"]].concat(), &[]);
+    none.fails(2, &["--device-streams", "expected a number from 1"]);
+}
+
 /// An older NVRTC makes PTX for a device that it does not know.
 #[test]
 fn an_older_nvrtc_makes_what_the_driver_compiles() {

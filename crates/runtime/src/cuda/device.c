@@ -489,7 +489,6 @@ SDFG_DEVICE_FUNCTION void sdfg_device_close(sdfg_device *device) {
     if (device == NULL) {
         return;
     }
-    sdfg_device_drain(device);
     const bool is_inside = device->context != NULL && sdfg_device_enter(device) == SDFG_CU_SUCCESS;
     for (sdfg_piece *piece = device->pieces; piece != NULL;) {
         sdfg_piece *const next = piece->next;

@@ -97,7 +97,7 @@ typedef struct sdfg_device {
     sdfg_cl *streams, *events;
     bool is_open;
     sdfg_piece *pieces;
-    /* Memory of the host from and to which copies run beside kernels. */
+    /* Memory of the host from and to which copies run beside kernels; NULL if the driver has none. */
     sdfg_cl host_memory;
     sdfg_kernel *kernels;
     /* Commands of a program that is profiled, the last one first; the work of the next kernel; and what was told last of all. */
@@ -351,7 +351,6 @@ SDFG_DEVICE_FUNCTION void sdfg_device_close(sdfg_device *device) {
     if (device == NULL) {
         return;
     }
-    sdfg_device_drain(device);
     for (sdfg_piece *piece = device->pieces; piece != NULL;) {
         sdfg_piece *const next = piece->next;
         (void)device->clReleaseMemObject(piece->memory);
@@ -478,24 +477,29 @@ SDFG_DEVICE_FUNCTION void sdfg_device_free(sdfg_device *device, void *pointer) {
     }
 }
 
-/* Allocates memory of the host from and to which copies run beside kernels; there is one piece. */
+/* Allocates memory of the host from and to which copies run beside kernels, if the driver has as much; there is one piece. */
 SDFG_DEVICE_FUNCTION int32_t sdfg_device_allocate_host(sdfg_device *device, void **pointer, size_t bytes) {
     int32_t error = SDFG_CL_SUCCESS;
-    const size_t size = bytes > 0 ? bytes : 1;
+    const size_t size = (bytes + 64) / 64 * 64;
     device->host_memory = device->clCreateBuffer(device->context, SDFG_CL_MEM_READ_WRITE | SDFG_CL_MEM_ALLOC_HOST_PTR, size, NULL, &error);
     if (error == SDFG_CL_SUCCESS) {
         *pointer = device->clEnqueueMapBuffer(device->queue, device->host_memory, 1, SDFG_CL_MAP_READ_AND_WRITE, 0, size, 0, NULL, NULL, &error);
         if (error != SDFG_CL_SUCCESS) {
             (void)device->clReleaseMemObject(device->host_memory);
-            *pointer = NULL;
         }
     }
-    return error == SDFG_CL_SUCCESS ? 0 : sdfg_device_failed(device, error, "memory of the host for copies");
+    if (error != SDFG_CL_SUCCESS) {
+        device->host_memory = NULL;
+        *pointer = aligned_alloc(64, size);
+    }
+    return *pointer != NULL ? 0 : sdfg_device_failed(device, SDFG_CL_OUT_OF_HOST_MEMORY, "memory of the host for copies");
 }
 
 /* Frees such memory; NULL is nothing. No command uses it. */
 SDFG_DEVICE_FUNCTION void sdfg_device_free_host(sdfg_device *device, void *pointer) {
-    if (pointer != NULL) {
+    if (pointer != NULL && device->host_memory == NULL) {
+        free(pointer);
+    } else if (pointer != NULL) {
         (void)device->clEnqueueUnmapMemObject(device->queue, device->host_memory, pointer, 0, NULL, NULL);
         (void)device->clFinish(device->queue);
         (void)device->clReleaseMemObject(device->host_memory);

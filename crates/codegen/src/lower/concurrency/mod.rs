@@ -74,11 +74,17 @@ struct Scope {
 
 impl Placement {
     fn statements(&mut self, body: Vec<Statement>) -> Vec<Statement> {
+        self.statements_before(body, &mut [])
+    }
+
+    /// Places statements; `behind` are those that follow, the next one last.
+    fn statements_before(&mut self, body: Vec<Statement>, behind: &mut [Statement]) -> Vec<Statement> {
         let mut placed = Vec::with_capacity(body.len());
         let mut rest = body;
         rest.reverse();
         while let Some(statement) = rest.pop() {
-            self.statement(statement, &mut rest, &mut placed);
+            let next = if rest.is_empty() { &mut *behind } else { &mut rest[..] };
+            self.statement(statement, next, &mut placed);
         }
         placed
     }
@@ -97,11 +103,11 @@ impl Placement {
         }
         match statement {
             Statement::Located { location, body } => {
-                let body = self.statements(body);
+                let body = self.statements_before(body, rest);
                 placed.push(Statement::Located { location, body });
             }
             Statement::Timed { timer, body } => {
-                let body = self.statements(body);
+                let body = self.statements_before(body, rest);
                 placed.push(Statement::Timed { timer, body });
             }
             Statement::Block { target, body } => self.block(target, body, placed),
@@ -152,6 +158,14 @@ impl Placement {
     fn copy_beside(&self, copy: &Copy, rest: &mut [Statement]) -> Option<CommandId> {
         let target = self.memory.piece(copy.to.buffer)?;
         for next in rest.iter_mut().rev().take(LOOK_AHEAD) {
+            let next = alone(next);
+            if !self.memory.is_command(next) {
+                if next.bodies().is_empty() {
+                    continue;
+                }
+                // Streams join at control flow.
+                return None;
+            }
             let uses = self.memory.uses(std::slice::from_mut(next));
             if !uses.contains_key(&target) {
                 continue;
@@ -323,6 +337,23 @@ impl Placement {
         statements.push(marked(joined, &ends, Vec::new()));
         statements
     }
+}
+
+/// The statement in the place of its source, if it is alone there but for comments.
+fn alone(statement: &mut Statement) -> &mut Statement {
+    let Some(at) = position_alone(statement) else { return statement };
+    match statement {
+        Statement::Located { body, .. } | Statement::Timed { body, .. } => alone(&mut body[at]),
+        other => other,
+    }
+}
+
+/// The position of the only statement of a source that is no comment.
+fn position_alone(statement: &Statement) -> Option<usize> {
+    let (Statement::Located { body, .. } | Statement::Timed { body, .. }) = statement else { return None };
+    let mut others = body.iter().enumerate().filter(|(_, inner)| !matches!(inner, Statement::Comment(_)));
+    let (at, _) = others.next()?;
+    others.next().is_none().then_some(at)
 }
 
 /// A command in the place of its event, until events have numbers.
