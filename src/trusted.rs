@@ -76,6 +76,9 @@ pub fn through_c(plan: &Plan, compiler: Compiler) -> Result<Library, String> {
         .map_err(|error| format!("by way of C: {error}"))
 }
 
+/// Buffers of tests have more elements or fewer, so that kernels with indices of 32 bits and of 64 bits run.
+const NARROW_ELEMENTS: &str = "-DSDFG_NARROW_ELEMENTS=12";
+
 /// Loads the code of a plan for [`Target::cuda`](sdfg_codegen::lower::Target::cuda) by way of CUDA source. Its kernels run on
 /// threads of this processor: `tests/cuda/cuda_runtime.h` stands for CUDA. A warning of the compiler is an error.
 ///
@@ -97,6 +100,7 @@ pub fn through_cuda(plan: &Plan) -> Result<Library, String> {
         "-fopenmp",
         "-ffp-contract=off",
         "-fno-strict-aliasing",
+        NARROW_ELEMENTS,
     ]);
     command.args([
         "-Wall",
@@ -122,7 +126,8 @@ pub fn through_cuda(plan: &Plan) -> Result<Library, String> {
 /// # Errors
 /// The failed step: printing, compiling with the compiler's messages, or loading.
 pub fn through_opencl(plan: &Plan) -> Result<Library, String> {
-    let compiler = CCompiler::new("gcc", &["-O0", "-Wall", "-Wextra", "-Werror"]).with_opencl();
+    let compiler =
+        CCompiler::new("gcc", &["-O0", "-Wall", "-Wextra", "-Werror", NARROW_ELEMENTS]).with_opencl();
     // SAFETY: see the head of this file.
     unsafe { compiler.load(plan, &SourceOptions::default()) }
         .map_err(|error| format!("by way of OpenCL: {error}"))
@@ -141,7 +146,8 @@ pub fn through_cuda_driver(plan: &Plan) -> Result<Library, String> {
         format!("-DSDFG_CUDA_DRIVER=\"{}\"", stand_ins.driver.display()),
         format!("-DSDFG_NVRTC=\"{}\"", stand_ins.nvrtc.display()),
     ];
-    let mut arguments = vec!["-O0", "-Wall", "-Wextra", "-Werror", "-DSDFG_DEVICE_CACHE=\"\""];
+    let mut arguments =
+        vec!["-O0", "-Wall", "-Wextra", "-Werror", NARROW_ELEMENTS, "-DSDFG_DEVICE_CACHE=\"\""];
     arguments.extend(definitions.iter().map(String::as_str));
     // SAFETY: see the head of this file.
     unsafe { CCompiler::new("gcc", &arguments).with_cuda().load(plan, &SourceOptions::default()) }

@@ -4,6 +4,8 @@
 #[path = "device/agreement.rs"]
 mod agreement;
 mod device;
+#[path = "device/indices.rs"]
+mod indices;
 #[path = "device/runtime.rs"]
 mod runtime;
 
@@ -200,4 +202,16 @@ fn memory_of_one_stream_serves_another() {
 #[test]
 fn transients_in_turn_wait_for_copies() {
     device::streams::transients_in_turn_wait_for_copies(Device::CudaDriver);
+}
+
+/// See `indices::elements_beyond_32_bits_are_reached`.
+#[test]
+fn elements_beyond_32_bits_are_reached() {
+    indices::elements_beyond_32_bits_are_reached(Device::CudaDriver);
+}
+
+/// See `indices::parts_of_indices_may_be_negative`.
+#[test]
+fn parts_of_indices_may_be_negative() {
+    indices::parts_of_indices_may_be_negative(Device::CudaDriver);
 }

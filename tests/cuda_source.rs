@@ -2,6 +2,8 @@
 //! (`tests/cuda/cuda_runtime.h`).
 
 mod device;
+#[path = "device/indices.rs"]
+mod indices;
 
 use device::{parsed, plan_of};
 use sdfg_programs::random::Device;
@@ -219,4 +221,16 @@ fn memory_of_one_stream_serves_another() {
 #[test]
 fn transients_in_turn_wait_for_copies() {
     device::streams::transients_in_turn_wait_for_copies(Device::Cuda);
+}
+
+/// See `indices::elements_beyond_32_bits_are_reached`.
+#[test]
+fn elements_beyond_32_bits_are_reached() {
+    indices::elements_beyond_32_bits_are_reached(Device::Cuda);
+}
+
+/// See `indices::parts_of_indices_may_be_negative`.
+#[test]
+fn parts_of_indices_may_be_negative() {
+    indices::parts_of_indices_may_be_negative(Device::Cuda);
 }

@@ -144,6 +144,11 @@ fn traffic(program: &Validated) -> [i64; 5] {
         .map(bytes)
 }
 
+/// Whether a kernel is the version with indices of 64 bits, which the page leaves out.
+fn is_wide(name: &str) -> bool {
+    name.ends_with("_wide")
+}
+
 /// The kernels of CUDA source that the page shows, with their names, without comments.
 fn kernels(source: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
@@ -151,7 +156,7 @@ fn kernels(source: &str) -> Vec<(String, String)> {
         let end = part.find("\n}\n").expect("the end of a kernel");
         let head = part[..part.find('{').expect("a body")].split('(').rev().nth(1).expect("a name");
         let name = head.rsplit([' ', ')']).next().expect("a name").to_owned();
-        if LEFT_OUT.contains(&name.as_str()) {
+        if LEFT_OUT.contains(&name.as_str()) || is_wide(&name) {
             continue;
         }
         let text = format!("static __global__ void {}\n}}\n", &part[..end]);
@@ -174,7 +179,10 @@ fn time_step(source: &str) -> Vec<String> {
             let (to, from) = (arrays.next().expect("a target"), arrays.next().expect("a source"));
             found.push(format!("copy {from} to {to}"));
         } else if let Some((_, launched)) = line.split_once("SDFG_LAUNCH(") {
-            found.push(format!("launch {}", launched.split(',').next().expect("a kernel")));
+            let name = launched.split(',').next().expect("a kernel");
+            if !is_wide(name) {
+                found.push(format!("launch {name}"));
+            }
         }
     }
     found

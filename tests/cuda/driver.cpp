@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <set>
@@ -266,7 +267,8 @@ int cuMemAlloc_v2(uint64_t *address, size_t bytes) {
     if (memory == MAP_FAILED) {
         return OutOfMemory;
     }
-    memset(memory, 0xa5, pages(bytes));
+    /* Of large pieces, only the first bytes take memory of this machine. */
+    memset(memory, 0xa5, std::min(pages(bytes), (size_t)1 << 26));
     mprotect(memory, pages(bytes) + PAGE, PROT_NONE);
     device->memory[(uintptr_t)memory] = bytes;
     device->used += bytes;

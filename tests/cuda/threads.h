@@ -105,6 +105,15 @@ static inline __attribute__((noinline)) uint64_t stand_in_meet(StandInMeeting me
 static inline unsigned __activemask() { return (unsigned)stand_in_meet(StandInActive, 0, 0, 0); }
 static inline unsigned __match_any_sync(unsigned mask, unsigned long long value) { return (unsigned)stand_in_meet(StandInMatch, mask, value, 0); }
 static inline unsigned long long __shfl_sync(unsigned mask, unsigned long long value, int lane) { return stand_in_meet(StandInShuffle, mask, value, (unsigned)lane); }
+/* The value of the thread that is so many lanes further, if there is one. */
+template <typename T> static inline T __shfl_down_sync(unsigned mask, T value, unsigned distance) {
+    const unsigned lane = (unsigned)(stand_in_block.current->thread % 32u), from = lane + distance;
+    uint64_t bits = 0;
+    memcpy(&bits, &value, sizeof value);
+    bits = stand_in_meet(StandInShuffle, mask, bits, from < 32u ? from : lane);
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
 static inline int __ffs(int value) { return __builtin_ffs(value); }
 static inline int __popc(unsigned value) { return __builtin_popcount(value); }
 
@@ -116,44 +125,62 @@ static inline void stand_in_resume(StandInFibre *fibre) {
     swapcontext(&stand_in_block.caller, &fibre->context);
 }
 
-/* Lets threads of one warp go on that wait at the same function of warps, if some do; false if none does. */
-static inline bool stand_in_warp(uint64_t fibres) {
-    StandInBlock &block = stand_in_block;
-    StandInFibre *group[32], *first = NULL;
-    unsigned n = 0, present = 0;
-    for (uint64_t at = 0; at < fibres; ++at) {
-        StandInFibre *const fibre = &block.fibres[at];
-        if (fibre->line >= 0) {
-            continue;
-        }
-        first = first == NULL ? fibre : first;
-        const bool is_left = first->line == StandInActive && blockIdx.x % 2 == 1 && n > 0 && fibre->thread % 2 != first->thread % 2;
-        if (fibre->line == first->line && fibre->mask == first->mask && fibre->thread / 32 == first->thread / 32 && !is_left) {
-            group[n++] = fibre;
-            present |= 1u << (fibre->thread % 32);
-        }
-    }
-    if (first == NULL) {
-        return false;
-    }
-    if (first->line != StandInActive && present != first->mask) {
-        fprintf(stderr, "threads %08x of a warp meet, where %08x have to\n", present, first->mask);
-        abort();
-    }
-    for (unsigned a = 0; a < n; ++a) {
-        group[a]->result = first->line == StandInActive ? present : 0;
-        for (unsigned b = 0; b < n; ++b) {
-            if (first->line == StandInMatch && group[a]->value == group[b]->value) {
-                group[a]->result |= 1u << (group[b]->thread % 32);
-            } else if (first->line == StandInShuffle && group[a]->lane == group[b]->thread % 32) {
-                group[a]->result = group[b]->value;
+/* The threads of a warp that wait at the same function as a thread does. */
+struct StandInGroup {
+    StandInFibre *fibres[32];
+    unsigned n, present;
+
+    StandInGroup(const StandInFibre *first, uint64_t waiting) : n(0), present(0) {
+        for (uint64_t at = 0; at < waiting; ++at) {
+            StandInFibre *const fibre = &stand_in_block.fibres[at];
+            const bool is_left = first->line == StandInActive && blockIdx.x % 2 == 1 && n > 0 && fibre->thread % 2 != first->thread % 2;
+            if (fibre->line == first->line && fibre->mask == first->mask && fibre->thread / 32 == first->thread / 32 && !is_left) {
+                fibres[n++] = fibre;
+                present |= 1u << (fibre->thread % 32);
             }
         }
     }
-    for (unsigned a = 0; a < n; ++a) {
-        stand_in_resume(group[a]);
+};
+
+/* Lets threads of one warp go on that wait at the same function of warps, if some do; false if none does. Threads that have to meet
+   others, which wait elsewhere, go on later. */
+static inline bool stand_in_warp(uint64_t waiting) {
+    const StandInFibre *first = NULL;
+    unsigned present = 0;
+    for (uint64_t at = 0; at < waiting; ++at) {
+        const StandInFibre *const fibre = &stand_in_block.fibres[at];
+        if (fibre->line >= 0) {
+            continue;
+        }
+        const StandInGroup group(fibre, waiting);
+        const int line = fibre->line;
+        if (line != StandInActive && group.present != fibre->mask) {
+            present = first == NULL ? group.present : present;
+            first = first == NULL ? fibre : first;
+            continue;
+        }
+        for (unsigned a = 0; a < group.n; ++a) {
+            StandInFibre *const own = group.fibres[a];
+            own->result = line == StandInActive ? group.present : 0;
+            for (unsigned b = 0; b < group.n; ++b) {
+                const StandInFibre *const other = group.fibres[b];
+                if (line == StandInMatch && own->value == other->value) {
+                    own->result |= 1u << (other->thread % 32);
+                } else if (line == StandInShuffle && own->lane == other->thread % 32) {
+                    own->result = other->value;
+                }
+            }
+        }
+        for (unsigned a = 0; a < group.n; ++a) {
+            stand_in_resume(group.fibres[a]);
+        }
+        return true;
     }
-    return true;
+    if (first != NULL) {
+        fprintf(stderr, "threads %08x of a warp meet, where %08x have to\n", present, first->mask);
+        abort();
+    }
+    return false;
 }
 
 static inline void stand_in_fibre() { stand_in_block.run_others(); }

@@ -108,7 +108,8 @@ pub(crate) fn kernels_and_copies_are_measured_by_the_device(device: Device) {
     let table = call.profile(ProfileFormat::Table).expect("memory");
     // `A` is copied to the device, and the caller's memory of `B` in both directions.
     let expected = [
-        ("kernel", "measured_m", 1, 16 * N, Some(2 * N)),
+        // Tests give the kernel indices of 64 bits.
+        ("kernel", "measured_m_wide", 1, 16 * N, Some(2 * N)),
         ("copy", "to the device", 2, 8 * N, None),
         ("copy", "to the host", 1, 8 * N, None),
     ];

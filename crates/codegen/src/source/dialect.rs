@@ -19,6 +19,11 @@ impl Dialect {
         matches!(self, Dialect::Cuda | Dialect::OpenCl | Dialect::CudaDriver)
     }
 
+    /// Whether the threads of a warp exchange values without memory.
+    pub(super) const fn has_warps(self) -> bool {
+        matches!(self, Dialect::Cuda | Dialect::CudaDriver)
+    }
+
     /// Whether kernels are a text of their own, which a device runtime of the file compiles and launches.
     pub(super) const fn has_device_runtime(self) -> bool {
         matches!(self, Dialect::OpenCl | Dialect::CudaDriver)
@@ -32,27 +37,27 @@ impl Dialect {
         }
     }
 
-    /// The position of a block in its grid.
-    pub(super) fn block(self, axis: usize) -> String {
+    /// The position of a block in its grid, in a type.
+    pub(super) fn block(self, axis: usize, ty: &str) -> String {
         match self {
-            Dialect::OpenCl => format!("(int64_t)get_group_id({axis})"),
-            Dialect::C | Dialect::Cuda | Dialect::CudaDriver => format!("(int64_t)blockIdx.{}", letter(axis)),
+            Dialect::OpenCl => format!("({ty})get_group_id({axis})"),
+            Dialect::C | Dialect::Cuda | Dialect::CudaDriver => format!("({ty})blockIdx.{}", letter(axis)),
         }
     }
 
-    /// The number of threads of a block.
-    pub(super) fn threads(self, axis: usize) -> String {
+    /// The number of threads of a block, in a type.
+    pub(super) fn threads(self, axis: usize, ty: &str) -> String {
         match self {
-            Dialect::OpenCl => format!("(int64_t)get_local_size({axis})"),
+            Dialect::OpenCl => format!("({ty})get_local_size({axis})"),
             Dialect::C | Dialect::Cuda | Dialect::CudaDriver => format!("blockDim.{}", letter(axis)),
         }
     }
 
-    /// The number of blocks of a grid.
-    pub(super) fn blocks(self, axis: usize) -> String {
+    /// The number of blocks of a grid, in a type.
+    pub(super) fn blocks(self, axis: usize, ty: &str) -> String {
         match self {
-            Dialect::OpenCl => format!("(int64_t)get_num_groups({axis})"),
-            Dialect::C | Dialect::Cuda | Dialect::CudaDriver => format!("(int64_t)gridDim.{}", letter(axis)),
+            Dialect::OpenCl => format!("({ty})get_num_groups({axis})"),
+            Dialect::C | Dialect::Cuda | Dialect::CudaDriver => format!("({ty})gridDim.{}", letter(axis)),
         }
     }
 

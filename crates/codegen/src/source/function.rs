@@ -102,6 +102,8 @@ pub(super) struct Function<'w, 'p> {
     pub(super) is_fallible: bool,
     /// Whether threads of a device run it.
     pub(super) is_of_device: bool,
+    /// Whether indices of elements have 32 bits, which is right only where no buffer has more elements.
+    pub(super) has_narrow_indices: bool,
     /// Its checks, if it is a kernel.
     pub(super) faults: Faults,
     /// The command stream of the device to which commands go; without, the host waits for copies.
@@ -131,6 +133,7 @@ impl<'w, 'p> Function<'w, 'p> {
             returns,
             is_fallible: false,
             is_of_device: false,
+            has_narrow_indices: false,
             faults: Faults::default(),
             stream: None,
             reader: None,
@@ -267,6 +270,11 @@ impl<'w, 'p> Function<'w, 'p> {
     /// The value of an index expression, which is known to have one.
     pub(super) fn plain_index(&self, expression: &Expr) -> Print<Code> {
         self.program.index(expression, &|symbol| self.note_read(symbol))
+    }
+
+    /// As [`Self::plain_index`], in 32 bits.
+    pub(super) fn narrow_index(&self, expression: &Expr) -> Print<Code> {
+        self.program.narrow_index(expression, &|symbol| self.note_read(symbol))
     }
 
     /// Notes that a variable is read.

@@ -26,6 +26,8 @@ enum Arithmetic {
     Plain,
     /// By helpers that note in the variable `overflow` that a step does not fit 64 bits.
     Noting,
+    /// By operators on `uint32_t`: modulo 2^32, so only the result has to fit.
+    Narrow,
 }
 
 /// One expression that is being written.
@@ -46,6 +48,32 @@ impl Program<'_> {
     pub(super) fn index_noting(&self, expression: &Expr, used: &dyn Fn(&Symbol)) -> Print<Code> {
         Index { program: self, arithmetic: Arithmetic::Noting, used }.whole(expression)
     }
+
+    /// The value of an expression that is at least 0 and below 2^32, in 32 bits.
+    pub(super) fn narrow_index(&self, expression: &Expr, used: &dyn Fn(&Symbol)) -> Print<Code> {
+        if expression.as_int().is_some() || !is_polynomial(expression) {
+            let code = self.index(expression, used)?;
+            return Ok(if expression.as_int().is_some() { code } else { Code::cast(NARROW, &code) });
+        }
+        Index { program: self, arithmetic: Arithmetic::Narrow, used }.whole(expression)
+    }
+}
+
+/// The type of indices of 32 bits.
+pub(super) const NARROW: &str = "uint32_t";
+
+/// Whether an expression consists of sums and products with small integral coefficients, apart from its atoms.
+fn is_polynomial(expression: &Expr) -> bool {
+    let view = expression.view();
+    view.denominator.to_i64() == Some(1)
+        && view.terms.iter().all(|term| {
+            let coefficient = term.coefficient().to_i64();
+            coefficient.is_some_and(|value| value.unsigned_abs() <= u64::from(i32::MAX.unsigned_abs()))
+                && term.factors().iter().all(|(atom, _)| match atom {
+                    Atom::Sum(sum) => is_polynomial(sum),
+                    _ => true,
+                })
+        })
 }
 
 impl Index<'_, '_> {
@@ -58,7 +86,9 @@ impl Index<'_, '_> {
             return Ok(code);
         }
         match self.arithmetic {
-            Arithmetic::Plain => Ok(Code::infix("/", Precedence::Product, &code, &Code::int(denominator))),
+            Arithmetic::Plain | Arithmetic::Narrow => {
+                Ok(Code::infix("/", Precedence::Product, &code, &Code::int(denominator)))
+            }
             Arithmetic::Noting => self.noting("exact_div", &code, &Code::int(denominator)),
         }
     }
@@ -112,6 +142,13 @@ impl Index<'_, '_> {
 
     fn atom(&self, atom: &Atom) -> Print<Fraction> {
         let whole = |code| Fraction { code, denominator: 1 };
+        if self.arithmetic == Arithmetic::Narrow && !matches!(atom, Atom::Symbol(_) | Atom::Sum(_)) {
+            // Its operands need not fit.
+            let wide = Index { arithmetic: Arithmetic::Plain, ..*self };
+            let Fraction { code, denominator } = wide.atom(atom)?;
+            let divided = Code::infix("/", Precedence::Product, &code, &Code::int(denominator));
+            return Ok(whole(Code::cast(NARROW, if denominator == 1 { &code } else { &divided })));
+        }
         match atom {
             Atom::Symbol(symbol) => self.variable(symbol).map(whole),
             Atom::Sum(sum) => self.fraction(sum),
@@ -151,7 +188,9 @@ impl Index<'_, '_> {
         let name = name.ok_or_else(|| defect(format!("variable `{symbol}` has no type")))?;
         let code = Code::atom(name);
         Ok(match self.program.plan.variables.get(symbol) {
+            Some(ty) if self.arithmetic == Arithmetic::Narrow && ty.is_integer() => Code::cast(NARROW, &code),
             Some(ScalarType::I64) => code,
+            _ if self.arithmetic == Arithmetic::Narrow => Code::cast(NARROW, &Code::cast("int64_t", &code)),
             _ => Code::cast("int64_t", &code),
         })
     }
@@ -199,7 +238,7 @@ impl Index<'_, '_> {
 
     fn negated(&self, code: &Code) -> Print<Code> {
         match self.arithmetic {
-            Arithmetic::Plain => Ok(Code::prefix("-", code)),
+            Arithmetic::Plain | Arithmetic::Narrow => Ok(Code::prefix("-", code)),
             Arithmetic::Noting => self.subtract(&Code::int(0), code),
         }
     }
@@ -207,7 +246,9 @@ impl Index<'_, '_> {
     /// An operation that a helper computes.
     fn by_helper(&self, op: BinaryOperation, word: &str, a: &Code, b: &Code) -> Print<Code> {
         match self.arithmetic {
-            Arithmetic::Plain => Ok(Code::call(&self.program.integer_helper(op, ScalarType::I64)?, &[a, b])),
+            Arithmetic::Plain | Arithmetic::Narrow => {
+                Ok(Code::call(&self.program.integer_helper(op, ScalarType::I64)?, &[a, b]))
+            }
             Arithmetic::Noting => self.noting(word, a, b),
         }
     }
@@ -218,7 +259,7 @@ impl Index<'_, '_> {
 
     fn step(&self, word: &str, op: &str, precedence: Precedence, a: &Code, b: &Code) -> Print<Code> {
         match self.arithmetic {
-            Arithmetic::Plain => {
+            Arithmetic::Plain | Arithmetic::Narrow => {
                 // Sums and products of integers that do not overflow need no parentheses on the right.
                 let is_same = b.precedence == precedence && op != "-" && !b.text.contains('/');
                 if is_same {

@@ -4,10 +4,12 @@
 //! division in maps of up to three dimensions. A thread strides through the grid: a kernel is right for every launch.
 
 use super::error::{Print, defect};
-use super::function::{Base, Function, Returns};
+use super::function::{Base, Function, Lanes, Returns};
+use super::index::NARROW;
 use super::loops::Dimension;
-use super::memory::{product, sum};
+use super::memory::{Place, product, sum};
 use super::text::{Code, Precedence};
+use super::width::Widths;
 use crate::plan::{
     BlockAccumulator, BufferId, Kernel, Loop, PrivateAccumulator, Realisation, Resolved, Space, Threads,
 };
@@ -24,6 +26,13 @@ const ACCUMULATING: [[&str; 3]; 2] = [["1024", "1", "1"], ["32", "32", "1"]];
 /// Threads of a block along each axis where the program names none: for one, for two, and for more dimensions.
 const THREADS: [[u32; 3]; 3] = [[256, 1, 1], [32, 8, 1], [32, 8, 1]];
 
+/// Threads of a warp.
+const WARP: u32 = 32;
+
+/// Types of which the threads of a warp exchange values.
+const SHUFFLED: [ScalarType; 6] =
+    [ScalarType::I32, ScalarType::U32, ScalarType::I64, ScalarType::U64, ScalarType::F32, ScalarType::F64];
+
 impl<'w, 'p> Function<'w, 'p> {
     /// Defines the function of a kernel, and launches it unless it has no iterations.
     pub(super) fn launch(&mut self, each: &Loop, kernel: &Kernel) -> Print<()> {
@@ -32,8 +41,35 @@ impl<'w, 'p> Function<'w, 'p> {
             return Err(defect("a processor has no level `grid`"));
         }
         let word = if kernel.label.is_empty() { "kernel" } else { kernel.label.as_str() };
-        let name = program.names.global(&format!("{}_{word}", program.plan.name));
+        let name = format!("{}_{word}", program.plan.name);
+        let widths = Widths::of(self, each, kernel);
+        let mut versions = Vec::new();
+        let (mut arguments, mut faults) = (Vec::new(), Vec::new());
+        for &is_narrow in widths.versions() {
+            // The second version has the name of the first one.
+            let wide = versions.first().map(|first: &String| format!("{first}_wide"));
+            let name = program.names.global(wide.as_ref().unwrap_or(&name));
+            (arguments, faults) = self.define(&name, each, kernel, is_narrow)?;
+            versions.push(name);
+        }
+        // Values, and then memory.
+        let values = kernel.captures.variables.len();
+        self.block("", |f| {
+            f.launch_of(each, kernel, (&versions, &widths), arguments.split_at(values), &faults)
+        })
+    }
+
+    /// Defines the function of a kernel. Gives its arguments, and the messages of its faults.
+    fn define(
+        &mut self,
+        name: &str,
+        each: &Loop,
+        kernel: &Kernel,
+        is_narrow: bool,
+    ) -> Print<(Vec<String>, Vec<String>)> {
+        let program = self.program;
         let mut inner = Function::on_device(program);
+        inner.has_narrow_indices = is_narrow;
         inner.faults.is_together = kernel.together.is_some();
         let (mut parameters, mut arguments) = self.captured(&kernel.captures, &mut inner)?;
         inner.kernel_body(each, kernel)?;
@@ -45,19 +81,16 @@ impl<'w, 'p> Function<'w, 'p> {
         if inner.is_fallible || inner.uses_handle {
             return Err(defect("a thread of a kernel cannot end a run"));
         }
-        let heading =
-            format!("{}({})", program.dialect.kernel(&name, kernel.together), parameters.join(", "));
+        let heading = format!("{}({})", program.dialect.kernel(name, kernel.together), parameters.join(", "));
         program.define_kernel(inner.finish(&heading));
-        // Values, and then memory.
-        let values = kernel.captures.variables.len();
-        self.block("", |f| f.launch_of(each, kernel, &name, arguments.split_at(values), &faults))
+        Ok((arguments, faults))
     }
 
     fn launch_of(
         &mut self,
         each: &Loop,
         kernel: &Kernel,
-        name: &str,
+        (versions, widths): (&[String], &Widths),
         arguments: (&[String], &[String]),
         faults: &[String],
     ) -> Print<()> {
@@ -107,7 +140,15 @@ impl<'w, 'p> Function<'w, 'p> {
                 f.line(format!("sdfg_device_work(handle->device, {bytes}, {operations});"));
             }
             f.prepare_queues(&kernel.queues)?;
-            f.start(name, (&blocks, &threads), arguments)?;
+            let grid = (blocks.as_slice(), threads.as_slice());
+            match versions {
+                [narrow, wide] => {
+                    let fits = widths.fits(f, &lengths)?;
+                    f.block(format!("if ({fits})"), |f| f.start(narrow, grid, arguments))?;
+                    f.block("else", |f| f.start(wide, grid, arguments))?;
+                }
+                _ => versions.iter().try_for_each(|only| f.start(only, grid, arguments))?,
+            }
             if !faults.is_empty() {
                 f.take_fault(faults)?;
             }
@@ -211,15 +252,25 @@ impl<'w, 'p> Function<'w, 'p> {
                 })?;
                 continue;
             };
-            let own = Code::atom(thread.clone());
-            let (place, first) =
-                (self.place_at(exchange, &own), self.place_at(private.buffer, &Code::int(0)));
+            let first = self.place_at(private.buffer, &Code::int(0));
+            let warps = self.combine_in_warps(threads, &first, private)?;
+            let (slots, left) = match warps {
+                Some(warps) => (warps, format!("{thread} / {WARP}u")),
+                None => (threads, thread.clone()),
+            };
+            let (own, slot) = (Code::atom(thread.clone()), Code::atom(left));
+            let place = self.place_at(exchange, &slot);
             let value = self.load(&first)?;
-            self.store(&place, &value)?;
+            match warps {
+                Some(_) => {
+                    self.block(format!("if ({thread} % {WARP}u == 0u)"), |f| f.store(&place, &value))?
+                }
+                None => self.store(&place, &value)?,
+            }
             // Half of the values are combined into the other half, until one is left.
             let left = self.temporary();
             let next = format!("({left} + 1u) / 2u");
-            self.lines.open(format!("for (unsigned {left} = {threads}u; {left} > 1u; {left} = {next}) {{"));
+            self.lines.open(format!("for (unsigned {left} = {slots}u; {left} > 1u; {left} = {next}) {{"));
             self.loop_body(&|f| {
                 f.barrier()?;
                 f.block(format!("if ({thread} < {left} / 2u)"), |f| {
@@ -237,6 +288,35 @@ impl<'w, 'p> Function<'w, 'p> {
             })?;
         }
         Ok(())
+    }
+
+    /// Combines the registers of the threads of each warp into that of its first thread, if the device can. Gives the number of
+    /// warps. All threads of the block call it.
+    fn combine_in_warps(
+        &mut self,
+        threads: u32,
+        own: &Place,
+        private: &PrivateAccumulator,
+    ) -> Print<Option<u32>> {
+        let element = own.element;
+        let ty = element.lane();
+        let fits = element.lanes() == 1 && SHUFFLED.contains(&ty) && threads.is_multiple_of(WARP);
+        if !fits || !self.program.dialect.has_warps() {
+            return Ok(None);
+        }
+        let (distance, other) = (self.temporary(), self.temporary());
+        let half = WARP / 2;
+        self.lines.open(format!("for (unsigned {distance} = {half}u; {distance} > 0u; {distance} /= 2u) {{"));
+        self.loop_body(&|f| {
+            let name = f.program.scalar_type(ty);
+            f.line(format!(
+                "const {name} {other} = __shfl_down_sync(0xffffffffu, {}, {distance});",
+                own.text
+            ));
+            let value = Lanes::scalar(ty, Code::atom(other.clone()));
+            f.combine_plain(own, &value, &private.resolution, None)
+        })?;
+        Ok(Some(threads / WARP))
     }
 
     /// A loop over the elements of an accumulator, which the threads of a block share.
@@ -282,27 +362,30 @@ impl<'w, 'p> Function<'w, 'p> {
         };
         let axis = lengths.len();
         let number = self.temporary();
-        let dialect = self.program.dialect;
-        let (block, blocks) = (dialect.block(axis), dialect.blocks(axis));
+        let (dialect, is_narrow) = (self.program.dialect, self.has_narrow_indices);
+        let ty = if is_narrow { NARROW } else { "int64_t" };
+        let (block, blocks) = (dialect.block(axis, ty), dialect.blocks(axis, ty));
         let (first, step) = match kernel.together {
             Some(_) => (block, blocks),
             None => {
-                let (thread, threads) = (dialect.thread(axis), dialect.threads(axis));
+                let (thread, threads) = (dialect.thread(axis), dialect.threads(axis, ty));
                 (format!("{block} * {threads} + {thread}"), format!("{blocks} * {threads}"))
             }
         };
+        let most = if is_narrow { Code::cast(NARROW, length) } else { length.clone() };
         self.lines.open(format!(
-            "for (int64_t {number} = {first}; {number} < {}; {number} += {step}) {{",
-            length.at_least(Precedence::Shift)
+            "for ({ty} {number} = {first}; {number} < {}; {number} += {step}) {{",
+            most.at_least(Precedence::Shift)
         ));
         self.loop_body(&|f| {
-            let number = Code::atom(number.clone());
+            let counted = Code::atom(number.clone());
+            let number = f.widened(&counted);
             let last = space.len() - 1;
             if axis < 2 {
                 let d = last - axis;
                 f.set_counter(&each.dimensions[d], &space[d].begin, &space[d].step, &number)?;
             } else {
-                f.set_outer_counters(each, space, number.clone())?;
+                f.set_outer_counters(each, space, counted)?;
             }
             let before = match &before {
                 None => number.clone(),
@@ -380,19 +463,29 @@ impl<'w, 'p> Function<'w, 'p> {
         self.leave_if_others_failed()
     }
 
+    /// The number of an iteration in 64 bits.
+    fn widened(&self, number: &Code) -> Code {
+        if self.has_narrow_indices { Code::cast("int64_t", number) } else { number.clone() }
+    }
+
     /// Sets the counters of all dimensions but the two innermost ones, which have one number together.
     fn set_outer_counters(&mut self, each: &Loop, space: &[Dimension], number: Code) -> Print<()> {
+        let is_narrow = self.has_narrow_indices;
+        let ty = if is_narrow { ScalarType::U32 } else { ScalarType::I64 };
         let mut rest = number;
         for d in (0..space.len().saturating_sub(2)).rev() {
+            let extent = &space[d].extent;
+            let extent = if is_narrow { Code::cast(NARROW, extent) } else { extent.clone() };
             let position = match d {
                 0 => rest.clone(),
-                _ => Code::infix("%", Precedence::Product, &rest, &space[d].extent),
+                _ => Code::infix("%", Precedence::Product, &rest, &extent),
             };
-            let position = self.named(ScalarType::I64, position);
+            let position = self.named(ty, position);
+            let position = self.widened(&position);
             self.set_counter(&each.dimensions[d], &space[d].begin, &space[d].step, &position)?;
             if d > 0 {
-                let quotient = Code::infix("/", Precedence::Product, &rest, &space[d].extent);
-                rest = self.named(ScalarType::I64, quotient);
+                let quotient = Code::infix("/", Precedence::Product, &rest, &extent);
+                rest = self.named(ty, quotient);
             }
         }
         Ok(())

@@ -2,6 +2,7 @@
 
 use sdfg::dtype::{ElementType, ScalarKind, ScalarType};
 use sdfg::ir::ConflictResolution;
+use sdfg::symbolic::Expr;
 use sdfg::syntax::CompareOp;
 use sdfg::tasklet::TypedExpressionCode;
 
@@ -9,6 +10,7 @@ use super::check::Access;
 use super::dialect::Dialect;
 use super::error::{Print, defect};
 use super::function::{Base, Function, Lanes};
+use super::index::NARROW;
 use super::text::{Code, Precedence};
 use super::types::lane_type;
 use crate::plan::{BufferId, Location, Realisation, Resolved, Space, Stride, Strided, identity, operation};
@@ -48,12 +50,32 @@ impl Function<'_, '_> {
     }
 
     pub(super) fn place(&self, location: &Location) -> Print<Place> {
-        Ok(self.place_at(location.buffer, &self.plain_index(&location.offset)?))
+        Ok(self.place_at(location.buffer, &self.offset(&location.offset)?))
     }
 
     /// The element at an index of a strided part.
     pub(super) fn strided_place(&self, part: &Strided, indices: &[Code]) -> Print<Place> {
-        Ok(self.place_at(part.origin.buffer, &self.strided_offset(part, indices)?))
+        if !self.has_narrow_indices {
+            return Ok(self.place_at(part.origin.buffer, &self.strided_offset(part, indices)?));
+        }
+        let mut offset = self.offset(&part.origin.offset)?;
+        for (index, stride) in indices.iter().zip(&part.strides) {
+            let narrow = |code: &Code| match code.text.parse::<u32>() {
+                Ok(_) => code.clone(),
+                Err(_) => Code::cast(NARROW, code),
+            };
+            let distance = match stride {
+                Stride::Even(stride) => product(&narrow(index), &self.offset(stride)?),
+                Stride::Tiled(_) => narrow(&self.stride_at(stride, index)?),
+            };
+            offset = sum(&offset, &distance);
+        }
+        Ok(self.place_at(part.origin.buffer, &offset))
+    }
+
+    /// A number of elements within a buffer, in as many bits as the function has for indices.
+    fn offset(&self, elements: &Expr) -> Print<Code> {
+        if self.has_narrow_indices { self.narrow_index(elements) } else { self.plain_index(elements) }
     }
 
     /// Offset of an index of a strided part from the start of its buffer.

@@ -39,6 +39,7 @@ mod tasklet;
 mod text;
 mod types;
 mod uses;
+mod width;
 
 #[cfg(test)]
 mod tests;
