@@ -12,8 +12,9 @@ use sdfg_transforms::distribute::{
     Distribute, DistributeError, Distributed, DivisionOptions, Searched, distribute, distribute_by,
     outer_maps, prepare,
 };
+use sdfg_transforms::rewrites::HaloOverlap;
 use sdfg_transforms::strategy::model::Machine;
-use sdfg_transforms::{Pipeline, Soundness, Step};
+use sdfg_transforms::{Pipeline, Soundness, Step, places};
 
 use crate::applications::{Applications, refused_for_a_reason};
 use crate::random::Rng;
@@ -30,7 +31,7 @@ impl Case {
     /// If the distributed program is not valid, traps or gives other results.
     pub fn distributed(&self, rng: &mut Rng) -> Result<Applications, String> {
         let ranks = 1 + rng.below(MOST_RANKS);
-        let (pipeline, outcome) = self.divided(ranks, rng);
+        let (pipeline, outcome, overlapped) = self.divided(ranks, rng);
         let mut counts = Applications::new();
         let divided = counts.entry("MPITransform").or_default();
         outcome.divided.iter().for_each(|_| divided.note(Ok(())));
@@ -41,6 +42,8 @@ impl Case {
         (0..outcome.left_out).for_each(|_| merged.note(Ok(())));
         let stored = counts.entry("MapStorage").or_default();
         (0..outcome.boxes).for_each(|_| stored.note(Ok(())));
+        let overlaps = counts.entry("HaloOverlap").or_default();
+        (0..overlapped).for_each(|_| overlaps.note(Ok(())));
         self.compare(pipeline.program(), Soundness::ChangesRounding)
             .and_then(|()| self.counted(&pipeline, ranks as u32).map(|_| ()))
             .map_err(|what| format!("distributed by {}: {what}", pipeline.chain().lines().join("; ")))?;
@@ -77,8 +80,9 @@ impl Case {
         }
     }
 
-    /// The program, distributed by random numbers of parts of its maps, at most so many for each.
-    pub(crate) fn divided(&self, ranks: usize, rng: &mut Rng) -> (Pipeline, Distributed) {
+    /// The program, distributed by random numbers of parts of its maps, at most so many for each. Half of the programs compute interiors
+    /// while halos travel; the last number tells in how many maps.
+    pub(crate) fn divided(&self, ranks: usize, rng: &mut Rng) -> (Pipeline, Distributed, usize) {
         let mut pipeline = prepared(&self.program);
         let steps = random_parts(&pipeline, ranks, rng);
         let outcome = distribute_by(
@@ -86,7 +90,8 @@ impl Case {
             &steps,
             DivisionOptions { arguments: rng.chance(50), boxes: rng.chance(50) },
         );
-        (pipeline, outcome)
+        let overlapped = if rng.chance(50) { overlap(&mut pipeline) } else { 0 };
+        (pipeline, outcome, overlapped)
     }
 
     /// The bytes that each rank receives if the program is divided by its cheapest strategy on a machine: as the cost model predicts, and as
@@ -124,6 +129,13 @@ pub fn prepared(program: &Sdfg) -> Pipeline {
     let mut pipeline = simplified(program);
     prepare(&mut pipeline);
     pipeline
+}
+
+/// Lets the maps of a distributed program compute their interiors while halos travel. Gives the number of these maps.
+pub fn overlap(pipeline: &mut Pipeline) -> usize {
+    let overlap = HaloOverlap::default();
+    let found = places(pipeline.program(), &overlap);
+    found.iter().filter(|found| pipeline.apply_at(&overlap, found).is_ok()).count()
 }
 
 /// Strategies that need no file.

@@ -108,7 +108,7 @@ impl Case {
     /// # Errors
     /// If the distributed program gives other results.
     pub fn on_ranks(&self, ranks: &Ranks<'_>, rng: &mut Rng) -> Result<Applications, String> {
-        let (pipeline, outcome) = self.divided(ranks.count, rng);
+        let (pipeline, outcome, _) = self.divided(ranks.count, rng);
         let mut counts = Applications::new();
         let moves = counts.entry("moves").or_default();
         if outcome.divided.is_empty() {

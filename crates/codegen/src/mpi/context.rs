@@ -7,7 +7,7 @@ use std::ptr::{null, null_mut};
 
 use sdfg::dtype::ScalarType;
 
-use super::hooks::{BeginAllFunction, MoveFunction};
+use super::hooks::{BeginAllFunction, BeginFunction, MoveFunction};
 use super::{Combination, Dimension, Elements, Flags, Move, MpiError, MpiLibrary, Side};
 
 /// The version of the library's interface that this module calls.
@@ -35,6 +35,7 @@ pub(super) struct Functions {
     same: unsafe extern "C" fn(*mut c_void, *const i64, i64, *mut i64, *mut i64) -> i64,
     pub(super) moves: MoveFunction,
     pub(super) combine: MoveFunction,
+    pub(super) begin: BeginFunction,
     pub(super) begin_all: BeginAllFunction,
     pub(super) finish: unsafe extern "C" fn(*mut c_void, i64) -> i64,
     measure: MeasureFunction,
@@ -268,6 +269,7 @@ unsafe fn functions(
             same: *library.get(b"sdfg_mpi_same\0")?,
             moves: *library.get(b"sdfg_mpi_move\0")?,
             combine: *library.get(b"sdfg_mpi_combine\0")?,
+            begin: *library.get(b"sdfg_mpi_begin\0")?,
             begin_all: *library.get(b"sdfg_mpi_begin_all\0")?,
             finish: *library.get(b"sdfg_mpi_finish\0")?,
             measure: *library.get(b"sdfg_mpi_measure\0")?,

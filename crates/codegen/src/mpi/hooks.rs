@@ -9,6 +9,8 @@ use super::context::Functions;
 
 pub(super) type MoveFunction =
     unsafe extern "C" fn(*mut c_void, i64, *const i64, i64, *const c_void, *mut c_void) -> i64;
+pub(super) type BeginFunction =
+    unsafe extern "C" fn(*mut c_void, i64, i64, *const i64, i64, *const c_void, *mut c_void) -> i64;
 pub(super) type BeginAllFunction =
     unsafe extern "C" fn(*mut c_void, i64, *const i64, i64, *const *const c_void, *const *mut c_void) -> i64;
 
@@ -22,6 +24,10 @@ pub enum MoveKind {
     /// Moves data of so many pairs of containers, 2 to 4, with one message between every two ranks. The function takes all sources,
     /// then all targets.
     Together(usize),
+    /// Begins to move data of so many pairs of containers, 1 to 4. The function takes what the one takes that moves them.
+    Begin(usize),
+    /// Waits until data has moved. The function takes what the one took that began.
+    Finish(usize),
 }
 
 /// What a compiled program of a rank needs to move data: pass [`address`](Hooks::address) for the symbol
@@ -90,6 +96,14 @@ impl Hooks<'_> {
             MoveKind::Together(3) => move_three as *const c_void,
             // `localise` groups no more.
             MoveKind::Together(_) => move_four as *const c_void,
+            MoveKind::Begin(1) => begin_one as *const c_void,
+            MoveKind::Begin(2) => begin_two as *const c_void,
+            MoveKind::Begin(3) => begin_three as *const c_void,
+            MoveKind::Begin(_) => begin_four as *const c_void,
+            MoveKind::Finish(1) => finish_one as *const c_void,
+            MoveKind::Finish(2) => finish_two as *const c_void,
+            MoveKind::Finish(3) => finish_three as *const c_void,
+            MoveKind::Finish(_) => finish_four as *const c_void,
         }
     }
 
@@ -148,13 +162,33 @@ unsafe extern "C" fn combine_data(
     unsafe { State::call(hooks, |functions| functions.combine, (site, words, n), (source, target)) }
 }
 
-/// A function that moves data of several pairs of containers at once. Compiled programs call it.
-macro_rules! move_together {
-    ($name:ident, $count:literal, $($source:ident),+; $($target:ident),+) => {
-        /// Moves data of several pairs of containers at once. Compiled programs call it.
+/// Begins to move data. Compiled programs call it.
+///
+/// # Safety
+/// As [`State::call`].
+unsafe extern "C" fn begin_one(
+    hooks: i64,
+    site: i64,
+    words: *const i64,
+    n: i64,
+    source: *const c_void,
+    target: *mut c_void,
+) {
+    // SAFETY: the caller vouches for the address and the arrays.
+    unsafe {
+        let state = &*std::ptr::with_exposed_provenance::<State>(hooks as usize);
+        state.begun.fetch_add(1, Ordering::Relaxed);
+        state.end_on_failure((state.functions.begin)(state.context, site, 0, words, n, source, target));
+    }
+}
+
+/// A function for several pairs of containers at once, which compiled programs call.
+macro_rules! together {
+    ($name:ident, $call:ident, $($source:ident),+; $($target:ident),+) => {
+        /// Calls the library for several pairs of containers at once. Compiled programs call it.
         ///
         /// # Safety
-        /// As [`State::call_all`].
+        /// As [`State::call`].
         unsafe extern "C" fn $name(
             hooks: i64,
             site: i64,
@@ -164,37 +198,74 @@ macro_rules! move_together {
             $($target: *mut c_void),+
         ) {
             // SAFETY: as the caller says.
-            unsafe { State::call_all::<$count>(hooks, (site, words, n), [$($source),+], [$($target),+]) }
+            unsafe { State::$call(hooks, (site, words, n), [$($source),+], [$($target),+]) }
         }
     };
 }
 
-move_together!(move_two, 2, source0, source1; target0, target1);
-move_together!(move_three, 3, source0, source1, source2; target0, target1, target2);
-move_together!(move_four, 4, source0, source1, source2, source3; target0, target1, target2, target3);
+together!(move_two, move_all, source0, source1; target0, target1);
+together!(move_three, move_all, source0, source1, source2; target0, target1, target2);
+together!(move_four, move_all, source0, source1, source2, source3; target0, target1, target2, target3);
+together!(begin_two, begin_all, source0, source1; target0, target1);
+together!(begin_three, begin_all, source0, source1, source2; target0, target1, target2);
+together!(begin_four, begin_all, source0, source1, source2, source3; target0, target1, target2, target3);
+together!(finish_one, finish_all, source0; target0);
+together!(finish_two, finish_all, source0, source1; target0, target1);
+together!(finish_three, finish_all, source0, source1, source2; target0, target1, target2);
+together!(finish_four, finish_all, source0, source1, source2, source3; target0, target1, target2, target3);
 
 impl State {
     /// Moves data of several pairs of arrays, and ends all ranks if that fails.
     ///
     /// # Safety
     /// As [`State::call`].
-    unsafe fn call_all<const N: usize>(
+    unsafe fn move_all<const N: usize>(
+        hooks: i64,
+        words: (i64, *const i64, i64),
+        sources: [*const c_void; N],
+        targets: [*mut c_void; N],
+    ) {
+        // SAFETY: as the caller says.
+        unsafe {
+            State::begin_all(hooks, words, sources, targets);
+            State::finish_all(hooks, words, sources, targets);
+        }
+    }
+
+    /// Begins to move data of several pairs of arrays, of which there are as many as the words describe.
+    ///
+    /// # Safety
+    /// As [`State::call`].
+    unsafe fn begin_all<const N: usize>(
         hooks: i64,
         (site, words, n): (i64, *const i64, i64),
         sources: [*const c_void; N],
         targets: [*mut c_void; N],
     ) {
-        // SAFETY: the caller vouches for the address and the arrays, of which there are as many as the words describe.
+        // SAFETY: the caller vouches for the address and the arrays.
         unsafe {
             let state = &*std::ptr::with_exposed_provenance::<State>(hooks as usize);
             state.begun.fetch_add(N as u64, Ordering::Relaxed);
-            let functions = &state.functions;
             let (sources, targets) = (sources.as_ptr(), targets.as_ptr());
-            let mut status = (functions.begin_all)(state.context, site, words, n, sources, targets);
-            if status == 0 {
-                status = (functions.finish)(state.context, site);
-            }
+            let status = (state.functions.begin_all)(state.context, site, words, n, sources, targets);
             state.end_on_failure(status);
+        }
+    }
+
+    /// Waits until the moves of a site are done. The library knows their arrays.
+    ///
+    /// # Safety
+    /// As [`State::call`].
+    unsafe fn finish_all<const N: usize>(
+        hooks: i64,
+        (site, ..): (i64, *const i64, i64),
+        _sources: [*const c_void; N],
+        _targets: [*mut c_void; N],
+    ) {
+        // SAFETY: the caller vouches for the address.
+        unsafe {
+            let state = &*std::ptr::with_exposed_provenance::<State>(hooks as usize);
+            state.end_on_failure((state.functions.finish)(state.context, site));
         }
     }
 

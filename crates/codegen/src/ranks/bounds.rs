@@ -1,6 +1,7 @@
 //! The positions that a rank holds of a dimension, as expressions of its coordinates in the grid.
 
-use sdfg::ir::{Blocks, Cut, Parts};
+use sdfg::analysis::owned_part;
+use sdfg::ir::{Blocks, Cut};
 use sdfg::symbolic::{Expr, Symbol};
 
 use super::Grid;
@@ -31,8 +32,7 @@ impl Bounds {
         };
         let parts = grid.extents.get(cut.along).copied().unwrap_or(1);
         let at = grid.coordinates.get(cut.along).cloned().map_or_else(Expr::zero, Expr::symbol);
-        let first = start(&cut.parts, extent, &at, parts);
-        let end = start(&cut.parts, extent, &(&at + &Expr::one()), parts);
+        let [first, end] = owned_part(cut, extent, &at, parts);
         let [before, after] = &cut.halo;
         let low = if before.is_zero() { first.clone() } else { Expr::max(&Expr::zero(), &(&first - before)) };
         let high = if after.is_zero() { end.clone() } else { Expr::min(extent, &(&end + after)) };
@@ -58,48 +58,4 @@ impl Bounds {
         self.low = symbol(&self.low, "begin");
         self.extent = symbol(&self.extent, "extent");
     }
-}
-
-/// Where part `k` of `c` of a dimension begins; `k = c` gives its end.
-pub(super) fn start(parts: &Parts, extent: &Expr, k: &Expr, c: i64) -> Expr {
-    let count = Expr::int(c);
-    match parts {
-        Parts::Equal => Expr::min(extent, &(k * &extent.ceil_div(&count))),
-        Parts::Balanced(None) => (k * extent).floor_div(&count),
-        Parts::Balanced(Some([begin, end])) => {
-            let length = Expr::max(&Expr::zero(), &(end - begin));
-            let inner = begin + &(k * &length).floor_div(&count);
-            let inner = Expr::max(&Expr::zero(), &Expr::min(extent, &inner));
-            between(&Expr::zero(), &inner, extent, k, c)
-        }
-        Parts::Starts(starts) => {
-            // Each beginning counts from its own part on; one before an earlier one counts as that one.
-            let (mut sum, mut previous) = (Expr::zero(), Expr::zero());
-            for (number, start) in (1..).zip(starts) {
-                let start = Expr::max(&previous, &Expr::min(extent, start));
-                let reached =
-                    Expr::min(&Expr::one(), &Expr::max(&Expr::zero(), &(k - &Expr::int(number - 1))));
-                sum = &sum + &(&reached * &(&start - &previous));
-                previous = start;
-            }
-            between(&Expr::zero(), &sum, extent, k, c)
-        }
-    }
-}
-
-/// `first` for part 0, `last` for part `c`, and `inner` for those between.
-fn between(first: &Expr, inner: &Expr, last: &Expr, k: &Expr, c: i64) -> Expr {
-    if let Some(k) = k.as_int() {
-        return if k <= 0 {
-            first.clone()
-        } else if k >= c {
-            last.clone()
-        } else {
-            inner.clone()
-        };
-    }
-    let one = Expr::one();
-    let is_inner = Expr::min(&one, &Expr::max(&Expr::zero(), k));
-    let is_last = Expr::max(&Expr::zero(), &(k - &Expr::int(c - 1)));
-    &(first + &(&is_inner * &(inner - first))) + &(&is_last * &(last - inner))
 }

@@ -13,6 +13,7 @@ use sdfg::symbolic::Expr;
 use sdfg::syntax::Expression;
 use sdfg::tasklet::{Code, Dialect, ExternalCall, ExternalOrigin};
 
+use super::overlap::{early_maps, put_between};
 use super::together::groups;
 use super::words::{End, Moved, flags};
 use super::{CONTEXT, LocaliseError, Localising, unsupported};
@@ -240,25 +241,33 @@ impl Localising {
         }
         let site = self.sites;
         self.sites += 1;
-        let name = format!("{PREFIX}{verb}_{}", elements.join("_")).replace(['<', '>'], "_");
-        self.moves.insert((name.clone(), kind));
         let described = self.words(editor, state, site, &words)?;
-        let node = call_node(editor, state, site, (&name, words.len(), copies.len()))?;
-        let count = Expr::int(words.len() as i64);
-        let all = Subset(vec![Range::new(Expr::zero(), count)]);
-        connect(
-            editor,
-            state,
-            (described.0, None),
-            (node, Some("words")),
-            Memlet::read(Access::elements(described.1, all)),
-        )?;
-        for (at, copied) in copies.iter().enumerate() {
-            let [source, target] = ends(copies.len(), at);
-            let from = Access::elements(copied.from.1, self.all(editor.sdfg(), copied.from.1));
-            let to = Access::elements(copied.to.1, self.all(editor.sdfg(), copied.to.1));
-            connect(editor, state, (copied.from.0, None), (node, Some(&source)), Memlet::read(from))?;
-            connect(editor, state, (node, Some(&target)), (copied.to.0, None), Memlet::write(to))?;
+        let early = early_maps(editor.sdfg(), state, &copies);
+        let ends: Vec<[NodeId; 2]> = copies.iter().map(|copied| [copied.from.0, copied.to.0]).collect();
+        let mut add = |editor: &mut Editor<'_>, verb: &str, kind: MoveKind, ends: &[[NodeId; 2]]| {
+            let name = format!("{PREFIX}{verb}_{}", elements.join("_")).replace(['<', '>'], "_");
+            self.moves.insert((name.clone(), kind));
+            let node = call_node(editor, state, site, (&name, words.len(), copies.len()))?;
+            self.connect_call(editor, (state, node), (described, words.len()), (&copies, ends))?;
+            Ok::<NodeId, LocaliseError>(node)
+        };
+        if early.is_empty() {
+            add(editor, verb, kind, &ends)?;
+        } else {
+            // The first call leads to access nodes of its own, from which the maps read that run until the second one.
+            let begun = copies.iter().map(|copied| add_access(editor, state, copied.to.1));
+            let begun = begun.collect::<Result<Vec<NodeId>, EditError>>()?;
+            let pairs = |from: &[NodeId], to: &[NodeId]| -> Vec<[NodeId; 2]> {
+                from.iter().zip(to).map(|(from, to)| [*from, *to]).collect()
+            };
+            let [sources, targets] = [0, 1].map(|end| ends.iter().map(|ends| ends[end]).collect::<Vec<_>>());
+            add(editor, "begin", MoveKind::Begin(copies.len()), &pairs(&sources, &begun))?;
+            let finish = add(editor, "finish", MoveKind::Finish(copies.len()), &pairs(&begun, &targets))?;
+            for map in early {
+                for (target, begun) in targets.iter().zip(&begun) {
+                    put_between(editor, state, map, (*target, *begun), finish)?;
+                }
+            }
         }
         for copied in copies {
             match copied.gone {
@@ -266,6 +275,27 @@ impl Localising {
                 Gone::Map(entry) => editor.remove_node(state, entry)?,
                 Gone::Nothing => {}
             }
+        }
+        Ok(())
+    }
+
+    /// Connects a call with the words of its moves, and with the arrays at access nodes.
+    fn connect_call(
+        &self,
+        editor: &mut Editor<'_>,
+        (state, node): (StateId, NodeId),
+        (described, n_words): ((NodeId, ContainerId), usize),
+        (copies, nodes): (&[Copied], &[[NodeId; 2]]),
+    ) -> Result<(), LocaliseError> {
+        let all = Subset(vec![Range::new(Expr::zero(), Expr::int(n_words as i64))]);
+        let words = Memlet::read(Access::elements(described.1, all));
+        connect(editor, state, (described.0, None), (node, Some("words")), words)?;
+        for (at, (copied, [from, to])) in copies.iter().zip(nodes).enumerate() {
+            let [source, target] = ends(copies.len(), at);
+            let read = Access::elements(copied.from.1, self.all(editor.sdfg(), copied.from.1));
+            let written = Access::elements(copied.to.1, self.all(editor.sdfg(), copied.to.1));
+            connect(editor, state, (*from, None), (node, Some(&source)), Memlet::read(read))?;
+            connect(editor, state, (node, Some(&target)), (*to, None), Memlet::write(written))?;
         }
         Ok(())
     }

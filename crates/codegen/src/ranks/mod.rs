@@ -13,6 +13,7 @@ mod bounds;
 mod copies;
 mod equal;
 mod library;
+mod overlap;
 mod parts;
 mod run;
 mod together;

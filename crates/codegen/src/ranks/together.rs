@@ -39,7 +39,7 @@ fn may_travel_together(state: &State, one: &Copied, other: &Copied) -> bool {
 }
 
 /// Whether a path of at least no edge leads from one node to another one.
-fn leads_to(state: &State, from: NodeId, to: NodeId) -> bool {
+pub(super) fn leads_to(state: &State, from: NodeId, to: NodeId) -> bool {
     let (mut seen, mut waiting) = (BTreeSet::from([from]), vec![from]);
     while let Some(node) = waiting.pop() {
         if node == to {

@@ -3,11 +3,12 @@
 //! The program computes them before each move: sizes may change while it runs. The library keeps what it prepared for equal
 //! words.
 
+use sdfg::analysis::part_start;
 use sdfg::ir::{Container, Distribution};
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::Expr;
 
-use super::bounds::{constant_grid, start};
+use super::bounds::constant_grid;
 use super::{LocaliseError, unsupported};
 use crate::mpi::{Combination, Flags};
 
@@ -107,7 +108,7 @@ impl End<'_> {
                 Some(cut) => {
                     let parts = grid.get(cut.along).copied().unwrap_or(1);
                     words.extend([number(cut.along), Expr::int(parts)]);
-                    words.extend((0..=parts).map(|k| start(&cut.parts, extent, &Expr::int(k), parts)));
+                    words.extend((0..=parts).map(|k| part_start(&cut.parts, extent, &Expr::int(k), parts)));
                     words.extend(cut.halo.iter().cloned());
                 }
             }

@@ -81,6 +81,8 @@ typedef struct {
     int64_t (*same)(void *context, const int64_t *words, int64_t n, int64_t *which_rank, int64_t *which_word);
     int64_t (*move)(void *context, int64_t site, const int64_t *words, int64_t n, const void *source, void *target);
     int64_t (*combine)(void *context, int64_t site, const int64_t *words, int64_t n, const void *source, void *target);
+    int64_t (*begin)(void *context, int64_t site, int64_t combine, const int64_t *words, int64_t n, const void *source,
+                     void *target);
     int64_t (*begin_all)(void *context, int64_t site, const int64_t *words, int64_t n, const void *const *sources,
                          void *const *targets);
     int64_t (*finish)(void *context, int64_t site);
@@ -188,7 +190,7 @@ static int32_t sdfg_ranked_load(sdfg_ranked_mpi *mpi, char *message)
         {"sdfg_mpi_ranks", &mpi->ranks},     {"sdfg_mpi_error", &mpi->error},
         {"sdfg_mpi_agree", &mpi->agree},     {"sdfg_mpi_same", &mpi->same},
         {"sdfg_mpi_move", &mpi->move},       {"sdfg_mpi_combine", &mpi->combine},
-        {"sdfg_mpi_begin_all", &mpi->begin_all}, {"sdfg_mpi_finish", &mpi->finish},
+        {"sdfg_mpi_begin", &mpi->begin},         {"sdfg_mpi_begin_all", &mpi->begin_all}, {"sdfg_mpi_finish", &mpi->finish},
         {"sdfg_mpi_broadcast", &mpi->broadcast}, {"sdfg_mpi_abort", &mpi->abort},
     };
     for (size_t k = 0; k < sizeof functions / sizeof *functions; k++) {
@@ -519,38 +521,76 @@ static void sdfg_ranked_combine_data(int64_t address, int64_t site, const int64_
     sdfg_ranked_moved(instance, instance->mpi.combine(instance->context, site, words, n, source, target));
 }
 
+/* The halves of moves: a rank computes in between what needs nothing of others. */
+static void sdfg_ranked_begin_all(int64_t address, int64_t site, const int64_t *words, int64_t n, const void *const *sources,
+                                  void *const *targets)
+{
+    sdfg_ranked *instance = (sdfg_ranked *)(intptr_t)address;
+    sdfg_ranked_moved(instance, instance->mpi.begin_all(instance->context, site, words, n, sources, targets));
+}
+
+static void sdfg_ranked_finish_all(int64_t address, int64_t site, const int64_t *words, int64_t n, const void *const *sources,
+                                   void *const *targets)
+{
+    sdfg_ranked *instance = (sdfg_ranked *)(intptr_t)address;
+    (void)words, (void)n, (void)sources, (void)targets;
+    /* A move that did not begin does not end. */
+    if (instance->move_status == 0)
+        sdfg_ranked_moved(instance, instance->mpi.finish(instance->context, site));
+}
+
 static void sdfg_ranked_move_all(int64_t address, int64_t site, const int64_t *words, int64_t n, const void *const *sources,
                                  void *const *targets)
 {
+    sdfg_ranked_begin_all(address, site, words, n, sources, targets);
+    sdfg_ranked_finish_all(address, site, words, n, sources, targets);
+}
+
+static void sdfg_ranked_begin_one(int64_t address, int64_t site, const int64_t *words, int64_t n, const void *source,
+                                  void *target)
+{
     sdfg_ranked *instance = (sdfg_ranked *)(intptr_t)address;
-    int64_t status = instance->mpi.begin_all(instance->context, site, words, n, sources, targets);
-    sdfg_ranked_moved(instance, status != 0 ? status : instance->mpi.finish(instance->context, site));
+    sdfg_ranked_moved(instance, instance->mpi.begin(instance->context, site, 0, words, n, source, target));
 }
 
-static void sdfg_ranked_move_two(int64_t address, int64_t site, const int64_t *words, int64_t n, const void *source0,
-                                 const void *source1, void *target0, void *target1)
-{
-    const void *const sources[] = {source0, source1};
-    void *const targets[] = {target0, target1};
-    sdfg_ranked_move_all(address, site, words, n, sources, targets);
-}
+/* The functions for a number of pairs of arrays. */
+#define SDFG_RANKED_ONE(verb)                                                                                                  \
+    static void sdfg_ranked_##verb##_one(int64_t address, int64_t site, const int64_t *words, int64_t n, const void *source0,   \
+                                         void *target0)                                                                        \
+    {                                                                                                                          \
+        const void *const sources[] = {source0};                                                                               \
+        void *const targets[] = {target0};                                                                                     \
+        sdfg_ranked_##verb##_all(address, site, words, n, sources, targets);                                                   \
+    }
+#define SDFG_RANKED_TOGETHER(verb)                                                                                             \
+    static void sdfg_ranked_##verb##_two(int64_t address, int64_t site, const int64_t *words, int64_t n, const void *source0,   \
+                                         const void *source1, void *target0, void *target1)                                    \
+    {                                                                                                                          \
+        const void *const sources[] = {source0, source1};                                                                      \
+        void *const targets[] = {target0, target1};                                                                            \
+        sdfg_ranked_##verb##_all(address, site, words, n, sources, targets);                                                   \
+    }                                                                                                                          \
+    static void sdfg_ranked_##verb##_three(int64_t address, int64_t site, const int64_t *words, int64_t n,                      \
+                                           const void *source0, const void *source1, const void *source2, void *target0,       \
+                                           void *target1, void *target2)                                                       \
+    {                                                                                                                          \
+        const void *const sources[] = {source0, source1, source2};                                                             \
+        void *const targets[] = {target0, target1, target2};                                                                   \
+        sdfg_ranked_##verb##_all(address, site, words, n, sources, targets);                                                   \
+    }                                                                                                                          \
+    static void sdfg_ranked_##verb##_four(int64_t address, int64_t site, const int64_t *words, int64_t n, const void *source0,  \
+                                          const void *source1, const void *source2, const void *source3, void *target0,        \
+                                          void *target1, void *target2, void *target3)                                         \
+    {                                                                                                                          \
+        const void *const sources[] = {source0, source1, source2, source3};                                                    \
+        void *const targets[] = {target0, target1, target2, target3};                                                          \
+        sdfg_ranked_##verb##_all(address, site, words, n, sources, targets);                                                   \
+    }
 
-static void sdfg_ranked_move_three(int64_t address, int64_t site, const int64_t *words, int64_t n, const void *source0,
-                                   const void *source1, const void *source2, void *target0, void *target1, void *target2)
-{
-    const void *const sources[] = {source0, source1, source2};
-    void *const targets[] = {target0, target1, target2};
-    sdfg_ranked_move_all(address, site, words, n, sources, targets);
-}
-
-static void sdfg_ranked_move_four(int64_t address, int64_t site, const int64_t *words, int64_t n, const void *source0,
-                                  const void *source1, const void *source2, const void *source3, void *target0,
-                                  void *target1, void *target2, void *target3)
-{
-    const void *const sources[] = {source0, source1, source2, source3};
-    void *const targets[] = {target0, target1, target2, target3};
-    sdfg_ranked_move_all(address, site, words, n, sources, targets);
-}
+SDFG_RANKED_TOGETHER(move)
+SDFG_RANKED_TOGETHER(begin)
+SDFG_RANKED_ONE(finish)
+SDFG_RANKED_TOGETHER(finish)
 
 static int32_t sdfg_ranked_call(sdfg_ranked *instance, void **arguments)
 {
@@ -558,7 +598,11 @@ static int32_t sdfg_ranked_call(sdfg_ranked *instance, void **arguments)
     void (*const functions[])(void) = {
         (void (*)(void))sdfg_ranked_move_data,  (void (*)(void))sdfg_ranked_combine_data,
         (void (*)(void))sdfg_ranked_move_two,   (void (*)(void))sdfg_ranked_move_three,
-        (void (*)(void))sdfg_ranked_move_four,
+        (void (*)(void))sdfg_ranked_move_four,  (void (*)(void))sdfg_ranked_begin_one,
+        (void (*)(void))sdfg_ranked_begin_two,  (void (*)(void))sdfg_ranked_begin_three,
+        (void (*)(void))sdfg_ranked_begin_four, (void (*)(void))sdfg_ranked_finish_one,
+        (void (*)(void))sdfg_ranked_finish_two, (void (*)(void))sdfg_ranked_finish_three,
+        (void (*)(void))sdfg_ranked_finish_four,
     };
     for (int64_t k = 0; k < program->n_passed; k++) {
         int64_t from = program->passed[k];

@@ -124,17 +124,26 @@ anchored!(MapSplit);
 /// Refuses scopes that cannot be copied: those with streams, symbols from data, declared memlets, or views and references that
 /// they bind. Those that are bound outside of the scope name the same elements in a copy.
 pub(super) fn copyable(site: &Site<'_>) -> Result<(), Refusal> {
-    let (state, entry) = (site.state(), site.found.node(0));
-    let map = site.map(0)?;
+    copyable_at(site, 0)
+}
+
+/// As [`copyable`], of the map at a position of the pattern.
+pub(super) fn copyable_at(site: &Site<'_>, at: usize) -> Result<(), Refusal> {
+    let (state, entry) = (site.state(), site.found.node(at));
+    let map = site.map(at)?;
     if sdfg::analysis::symbols::bound_symbols(state, entry) != map.params {
-        return Err(Refusal::structure(site.label(0), "gets symbols from data"));
+        return Err(Refusal::structure(site.label(at), "gets symbols from data"));
     }
-    copyable_with_symbols(site)
+    copyable_with_symbols_at(site, entry)
 }
 
 /// As [`copyable`], of scopes whose copies all read the same symbols from data.
 pub(super) fn copyable_with_symbols(site: &Site<'_>) -> Result<(), Refusal> {
-    let (state, entry) = (site.state(), site.found.node(0));
+    copyable_with_symbols_at(site, site.found.node(0))
+}
+
+fn copyable_with_symbols_at(site: &Site<'_>, entry: NodeId) -> Result<(), Refusal> {
+    let state = site.state();
     let touched = touched(site, state, entry);
     for (_, edge) in state.each_in_edge(entry).filter(|(_, edge)| edge.given_symbol().is_some()) {
         for access in edge.memlet.accesses() {

@@ -5,6 +5,7 @@ mod buffer_tiling;
 mod copy_hoisting;
 mod double_buffering;
 mod gpu_transform;
+mod halo_overlap;
 mod local_storage;
 mod local_stream;
 mod map_fission;

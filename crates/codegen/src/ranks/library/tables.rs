@@ -189,6 +189,8 @@ impl Tables<'_> {
                 MoveKind::Move => 0,
                 MoveKind::Combine => 1,
                 MoveKind::Together(count) => *count,
+                MoveKind::Begin(count) => 4 + *count,
+                MoveKind::Finish(count) => 8 + *count,
             })
         };
         let functions: Vec<String> =
