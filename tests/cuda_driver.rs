@@ -215,3 +215,15 @@ fn elements_beyond_32_bits_are_reached() {
 fn parts_of_indices_may_be_negative() {
     indices::parts_of_indices_may_be_negative(Device::CudaDriver);
 }
+
+/// See `indices::large_literals_wrap_with_other_indices`.
+#[test]
+fn large_literals_wrap_with_other_indices() {
+    indices::large_literals_wrap_with_other_indices(Device::CudaDriver);
+}
+
+/// See `device::streams::memory_that_a_branch_uses_first_is_there`.
+#[test]
+fn memory_that_a_branch_uses_first_is_there() {
+    device::streams::memory_that_a_branch_uses_first_is_there(Device::CudaDriver);
+}

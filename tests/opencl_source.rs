@@ -351,3 +351,12 @@ fn transients_in_turn_wait_for_copies() {
     }
     device::streams::transients_in_turn_wait_for_copies(Device::OpenCl);
 }
+
+/// See `device::streams::memory_that_a_branch_uses_first_is_there`.
+#[test]
+fn memory_that_a_branch_uses_first_is_there() {
+    if !has_opencl() {
+        return;
+    }
+    device::streams::memory_that_a_branch_uses_first_is_there(Device::OpenCl);
+}

@@ -96,6 +96,76 @@ pub(crate) fn parts_of_indices_may_be_negative(device: Device) {
     }
 }
 
+/// Literals beyond 32 bits in indices: as 64 bits, they would not wrap with what they are combined with.
+pub(crate) fn large_literals_wrap_with_other_indices(device: Device) {
+    let program = parsed(
+        "sdfg literals {
+  array out: u8[4]
+  transient array E: u8[4000000000] storage(gpu_global)
+  transient array D: u8[4, 1000000000] storage(gpu_global)
+  transient array H: u8[4] storage(gpu_global)
+  state write {
+    access E
+    access D
+    map m [i = 0:4] schedule(gpu_grid) {
+      tasklet t () -> (o, p) { o = u8(i + 1); p = u8(10 * i) }
+      order m -> t
+      t.o -> m.E: E[3999999999 - i]
+      t.p -> m.D: D[i, 999999999]
+    }
+    m.E -> E
+    m.D -> D
+  }
+  state read {
+    access E
+    access D
+    access H
+    access out
+    map m [i = 0:4] schedule(gpu_grid) {
+      tasklet t (x, y) -> (o) { o = x[i] + y[3] }
+      m.E -> t.x: E[3999999999:3999999995:-1]
+      m.D -> t.y: D[0:4, 999999999]
+      t.o -> m.H: H[i]
+    }
+    E -> m.E
+    D -> m.D
+    m.H -> H
+    H -> out
+  }
+}",
+    );
+    let out = Tensor::zeros(ScalarType::U8.into(), vec![4]).expect("a small tensor");
+    let found = on_device(&program, &Arguments::new().with("out", out), device);
+    let found: Vec<f64> = found.get("out").expect("the argument").values().map(number).collect();
+    assert_eq!(found, [31.0, 32.0, 33.0, 34.0]);
+}
+
+/// Arguments with strides may have more memory than their size says.
+#[test]
+fn launches_compare_what_strides_reach() {
+    let text = "sdfg strided {
+  symbol N: i64
+  symbol S: i64
+  array A: f64[N, N] strides(S, 1) storage(gpu_global)
+  state s {
+    access A
+    access B = A
+    map m [i = 0:N] schedule(gpu_grid) {
+      tasklet t (a) -> (o) { o = 2 * a }
+      m.A -> t.a: A[i, 0]
+      t.o -> m.B: A[i, 0]
+    }
+    A -> m.A
+    m.B -> B
+  }
+}";
+    let plan = plan_of(&parsed(text), Device::Cuda).unwrap_or_else(|error| panic!("{error}"));
+    let text = cuda_source(&plan, &SourceOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+    let condition = text.lines().find(|line| line.contains("<= SDFG_NARROW_ELEMENTS")).expect("a condition");
+    assert_eq!(condition.matches("<= SDFG_NARROW_ELEMENTS").count(), 2, "{condition}");
+    assert!(condition.contains("* S"), "{condition}");
+}
+
 /// Known sizes need one version of a kernel, symbols two, and checked kernels have 64 bits.
 #[test]
 fn versions_of_kernels_follow_the_sizes() {

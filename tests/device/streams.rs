@@ -137,3 +137,51 @@ pub(crate) fn transients_in_turn_wait_for_copies(device: Device) {
     assert_eq!(plan.slots.len(), 1, "{plan}");
     agrees(&program, &["A", "B"], &[("N", 300)], 1, device);
 }
+
+/// Memory that is allocated before a branch, in whose arm another stream uses it first.
+pub(crate) fn memory_that_a_branch_uses_first_is_there(device: Device) {
+    let arrays: String =
+        ["A", "B", "C", "D"].map(|name| format!("  array {name}: f64[N] storage(gpu_global)\n")).concat();
+    let program = parsed(&format!(
+        "sdfg branch {{
+  symbol N: i64
+  symbol steps: i64
+{arrays}  transient array t: f64[N] storage(gpu_global)
+  state first {{
+    access A
+    access B
+    map k1 [i = 0:N] schedule(gpu_grid) {{
+      tasklet f (a) -> (b) {{ b = 2 * a }}
+      k1.A -> f.a: A[i]
+      f.b -> k1.B: B[i]
+    }}
+    A -> k1.A
+    k1.B -> B
+  }}
+  if some: steps > 0 {{
+    state arm {{
+      access C
+      access t
+      access D
+      map k2 [i = 0:N] schedule(gpu_grid) {{
+        tasklet f (a) -> (b) {{ b = 3 * a }}
+        k2.C -> f.a: C[i]
+        f.b -> k2.t: t[i]
+      }}
+      map k3 [i = 0:N] schedule(gpu_grid) {{
+        tasklet g (a) -> (b) {{ b = a + 1 }}
+        k3.t -> g.a: t[N - 1 - i]
+        g.b -> k3.D: D[i]
+      }}
+      C -> k2.C
+      k2.t -> t
+      t -> k3.t
+      k3.D -> D
+    }}
+  }}
+}}"
+    ));
+    for steps in [1, 0] {
+        agrees(&program, &["A", "B", "C", "D"], &[("N", 300), ("steps", steps)], 2, device);
+    }
+}

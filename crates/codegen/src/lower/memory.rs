@@ -61,7 +61,10 @@ impl<'g> Lowering<'g> {
         };
         let size = self.size_of(frame, container);
         let name = self.take_name(&container.name);
-        let id = self.push_buffer(Buffer::new(name, container.element, size, allocation), root);
+        let layout = container.kind.layout().filter(|layout| !layout.is_packed());
+        let span = layout.map(|layout| frame.translate(&layout.span()));
+        let buffer = Buffer { span, ..Buffer::new(name, container.element, size, allocation) };
+        let id = self.push_buffer(buffer, root);
         self.storages[id.index()] = container.storage;
         self.add_defined(id);
         id

@@ -30,6 +30,9 @@ pub struct Buffer {
     pub element: ElementType,
     /// Number of elements.
     pub size: Expr,
+    /// Elements up to the last one that an index reaches, if the layout does not say that they are as many as the size: callers may pass
+    /// more memory.
+    pub span: Option<Expr>,
     /// Its allocation.
     pub allocation: Allocation,
     /// Its memory space.
@@ -140,7 +143,7 @@ impl Buffer {
             | Allocation::Queues { .. }
             | Allocation::Reference(_) => Space::HostHeap,
         };
-        Buffer { name, element, size, allocation, space, defined: None }
+        Buffer { name, element, size, span: None, allocation, space, defined: None }
     }
 
     /// Whether it is a stream.

@@ -217,7 +217,7 @@ impl Localising {
         state: StateId,
         copies: Vec<Copied>,
     ) -> Result<(), LocaliseError> {
-        let (mut words, mut elements, mut kind) = (Vec::new(), Vec::new(), MoveKind::Move);
+        let (mut words, mut elements, mut kind) = (Vec::new(), Vec::<(String, bool)>::new(), MoveKind::Move);
         let mut verb = "move";
         for copied in &copies {
             let moved = self.moved(editor.sdfg(), copied)?;
@@ -226,8 +226,7 @@ impl Localising {
                 words.push(Expr::int(own.len() as i64));
             }
             words.extend(own);
-            elements.push(moved.source.container.element.to_string());
-            // Functions that take other types have other names.
+            elements.push((moved.source.container.element.to_string(), moved.flags.is_in_place));
             (verb, kind) = match (copied.resolution.is_some(), moved.flags.is_in_place) {
                 _ if copied.is_broadcast => ("broadcast", MoveKind::Move),
                 (true, _) => ("combine", MoveKind::Combine),
@@ -245,7 +244,14 @@ impl Localising {
         let early = early_maps(editor.sdfg(), state, &copies);
         let ends: Vec<[NodeId; 2]> = copies.iter().map(|copied| [copied.from.0, copied.to.0]).collect();
         let mut add = |editor: &mut Editor<'_>, verb: &str, kind: MoveKind, ends: &[[NodeId; 2]]| {
-            let name = format!("{PREFIX}{verb}_{}", elements.join("_")).replace(['<', '>'], "_");
+            // Functions that take other types, or that write what they read, have other names.
+            let is_plain = matches!(kind, MoveKind::Move | MoveKind::Combine);
+            let of_type = |(element, is_in_place): &(String, bool)| match is_plain || *is_in_place {
+                true => element.clone(),
+                false => format!("{element}_move"),
+            };
+            let types: Vec<String> = elements.iter().map(of_type).collect();
+            let name = format!("{PREFIX}{verb}_{}", types.join("_")).replace(['<', '>'], "_");
             self.moves.insert((name.clone(), kind));
             let node = call_node(editor, state, site, (&name, words.len(), copies.len()))?;
             self.connect_call(editor, (state, node), (described, words.len()), (&copies, ends))?;

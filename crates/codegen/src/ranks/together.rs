@@ -88,6 +88,15 @@ mod tests {
         assert_eq!(moves, [("ranks_together_f64_f64".to_owned(), MoveKind::Together(2))]);
     }
 
+    /// A function that writes what it reads has another signature than one that does not.
+    #[test]
+    fn names_tell_what_is_written_in_place() {
+        let moved = "access A\naccess a = A\nA -> a\naccess B\naccess C\nB -> C\n";
+        assert_eq!(sizes(moved), [2]);
+        let moves = localise(&program(moved)).expect("a program").moves;
+        assert_eq!(moves, [("ranks_together_f64_f64_move".to_owned(), MoveKind::Together(2))]);
+    }
+
     #[test]
     fn copies_that_wait_for_others_travel_alone() {
         // By what they copy, by their order, and by what they write.

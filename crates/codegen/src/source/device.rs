@@ -69,7 +69,8 @@ impl Function<'_, '_> {
             return Ok(());
         }
         let stream = self.stream_text();
-        self.on_success_of(&format!("cudaFreeAsync({pointer}, {stream})"))
+        // Memory whose state did not run was never allocated.
+        self.on_success_of(&format!("({pointer} == NULL ? cudaSuccess : cudaFreeAsync({pointer}, {stream}))"))
     }
 
     /// Frees memory of the device at the end of the function, whether it fails or not, unless the pointer is NULL.

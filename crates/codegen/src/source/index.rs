@@ -52,10 +52,22 @@ impl Program<'_> {
     /// The value of an expression that is at least 0 and below 2^32, in 32 bits.
     pub(super) fn narrow_index(&self, expression: &Expr, used: &dyn Fn(&Symbol)) -> Print<Code> {
         if expression.as_int().is_some() || !is_polynomial(expression) {
-            let code = self.index(expression, used)?;
-            return Ok(if expression.as_int().is_some() { code } else { Code::cast(NARROW, &code) });
+            return Ok(narrow(&self.index(expression, used)?));
         }
         Index { program: self, arithmetic: Arithmetic::Narrow, used }.whole(expression)
+    }
+}
+
+/// An index modulo 2^32.
+pub(super) fn narrow(code: &Code) -> Code {
+    if code.as_literal().is_some() { narrow_literal(code) } else { Code::cast(NARROW, code) }
+}
+
+/// A literal as one of 32 bits: with more, all that it is combined with has 64. Other indices are left.
+pub(super) fn narrow_literal(code: &Code) -> Code {
+    match code.as_literal() {
+        Some(value) if i32::try_from(value).is_err() => Code::atom(format!("{}u", value as u32)),
+        Some(_) | None => code.clone(),
     }
 }
 
@@ -260,6 +272,9 @@ impl Index<'_, '_> {
     fn step(&self, word: &str, op: &str, precedence: Precedence, a: &Code, b: &Code) -> Print<Code> {
         match self.arithmetic {
             Arithmetic::Plain | Arithmetic::Narrow => {
+                if let Some(folded) = folded(op, a, b) {
+                    return Ok(folded);
+                }
                 // Sums and products of integers that do not overflow need no parentheses on the right.
                 let is_same = b.precedence == precedence && op != "-" && !b.text.contains('/');
                 if is_same {
@@ -271,6 +286,18 @@ impl Index<'_, '_> {
             Arithmetic::Noting => self.noting(word, a, b),
         }
     }
+}
+
+/// The result for two literals, which have the type `int`.
+fn folded(op: &str, a: &Code, b: &Code) -> Option<Code> {
+    let (a, b) = (a.as_literal()?, b.as_literal()?);
+    let result = match op {
+        "+" => a.checked_add(b),
+        "-" => a.checked_sub(b),
+        "*" => a.checked_mul(b),
+        _ => None,
+    };
+    result.map(Code::int)
 }
 
 fn common_denominator(mut denominators: impl Iterator<Item = i64>) -> Print<i64> {

@@ -10,7 +10,7 @@ use super::check::Access;
 use super::dialect::Dialect;
 use super::error::{Print, defect};
 use super::function::{Base, Function, Lanes};
-use super::index::NARROW;
+use super::index::{narrow, narrow_literal};
 use super::text::{Code, Precedence};
 use super::types::lane_type;
 use crate::plan::{BufferId, Location, Realisation, Resolved, Space, Stride, Strided, identity, operation};
@@ -60,15 +60,11 @@ impl Function<'_, '_> {
         }
         let mut offset = self.offset(&part.origin.offset)?;
         for (index, stride) in indices.iter().zip(&part.strides) {
-            let narrow = |code: &Code| match code.text.parse::<u32>() {
-                Ok(_) => code.clone(),
-                Err(_) => Code::cast(NARROW, code),
-            };
             let distance = match stride {
                 Stride::Even(stride) => product(&narrow(index), &self.offset(stride)?),
                 Stride::Tiled(_) => narrow(&self.stride_at(stride, index)?),
             };
-            offset = sum(&offset, &distance);
+            offset = narrow_literal(&sum(&offset, &narrow_literal(&distance)));
         }
         Ok(self.place_at(part.origin.buffer, &offset))
     }
@@ -536,6 +532,12 @@ pub(super) fn sum(a: &Code, b: &Code) -> Code {
     if b.text == "0" {
         return a.clone();
     }
+    // Literals have the type `int`, in which their sum may not fit.
+    if let (Some(a), Some(b)) = (a.as_literal(), b.as_literal())
+        && let Some(sum) = a.checked_add(b)
+    {
+        return Code::int(sum);
+    }
     if b.precedence == Precedence::Sum {
         return Code::new(format!("{} + {}", a.at_least(Precedence::Sum), b.text), Precedence::Sum);
     }
@@ -552,6 +554,12 @@ pub(super) fn product(a: &Code, b: &Code) -> Code {
     }
     if b.text == "1" {
         return a.clone();
+    }
+    // Literals have the type `int`, in which their product may not fit.
+    if let (Some(a), Some(b)) = (a.as_literal(), b.as_literal())
+        && let Some(product) = a.checked_mul(b)
+    {
+        return Code::int(product);
     }
     Code::infix("*", Precedence::Product, a, b)
 }

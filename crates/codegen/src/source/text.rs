@@ -68,6 +68,11 @@ impl Code {
         }
     }
 
+    /// The value of a literal without a suffix.
+    pub(super) fn as_literal(&self) -> Option<i64> {
+        self.text.parse().ok()
+    }
+
     /// `name(arguments)`.
     pub(super) fn call(name: &str, arguments: &[&Code]) -> Self {
         let arguments: Vec<&str> = arguments.iter().map(|argument| argument.text.as_str()).collect();

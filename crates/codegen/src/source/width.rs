@@ -38,7 +38,7 @@ impl Widths {
         let plan = function.program.plan;
         let buffers = kernel.captures.buffers.iter().map(|captured| plan.buffer(captured.buffer));
         let mut sizes: Vec<Expr> = Vec::new();
-        for size in buffers.map(|buffer| &buffer.size) {
+        for size in buffers.flat_map(|buffer| [&buffer.size].into_iter().chain(&buffer.span)) {
             if !sizes.contains(size) {
                 sizes.push(size.clone());
             }

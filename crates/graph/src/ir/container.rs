@@ -84,6 +84,16 @@ impl Layout {
         Layout { shape, strides, offset: Expr::zero(), total_size: size }
     }
 
+    /// Elements of memory up to the last one that an index reaches. A layout whose size is less is only right for memory that has more.
+    pub fn span(&self) -> Expr {
+        let along = self
+            .shape
+            .iter()
+            .zip(&self.strides)
+            .map(|(extent, stride)| Expr::max(&((extent - Expr::one()) * stride), &Expr::zero()));
+        along.fold(&self.offset + Expr::one(), |sum, distance| sum + distance)
+    }
+
     /// Whether this is the packed row-major layout of its shape.
     pub fn is_packed(&self) -> bool {
         *self == Layout::packed(self.shape.clone())

@@ -585,9 +585,11 @@ SDFG_DEVICE_FUNCTION bool sdfg_device_has(sdfg_device *device, const void *addre
 
 /* Gives memory that is kept for later back to the device. Commands may still use it. */
 SDFG_DEVICE_FUNCTION void sdfg_device_release(sdfg_device *device) {
-    for (uint32_t n = 0; n < device->n_streams; ++n) {
+    for (uint32_t n = 1; n < device->n_streams; ++n) {
         (void)device->cuStreamSynchronize(device->streams[n]);
     }
+    /* The default stream, also of a program that makes no others. */
+    (void)device->cuStreamSynchronize(NULL);
     for (sdfg_piece **at = &device->pieces; *at != NULL;) {
         sdfg_piece *const piece = *at;
         if (piece->is_used) {

@@ -289,9 +289,12 @@ impl Order {
         self.commands.len() - 1
     }
 
-    /// Memory that has been allocated and not used is that of stream 0.
+    /// Allocates memory without a user yet in stream 0. Users in other streams wait for it: its memory may be that of an earlier command.
     pub(super) fn settle_allocations(&mut self) {
-        self.state.allocated.clear();
+        for (piece, allocation) in std::mem::take(&mut self.state.allocated) {
+            self.commands[allocation].clock[0] = allocation;
+            self.state.users.insert(piece, Users { write: Some(allocation), reads: Vec::new() });
+        }
     }
 
     /// A command of stream 0 that follows all others; the host may have to wait for it before it uses the memory in `pending`.
@@ -310,7 +313,8 @@ impl Order {
         self.state.users = pending.into_iter().map(|(piece, kind)| (piece, users(kind))).collect();
         self.state.joined = id;
         self.state.active.clear();
-        self.settle_allocations();
+        // Allocations without a user are in stream 0, before this command.
+        self.state.allocated.clear();
         id
     }
 }
