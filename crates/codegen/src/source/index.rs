@@ -272,7 +272,7 @@ impl Index<'_, '_> {
     fn step(&self, word: &str, op: &str, precedence: Precedence, a: &Code, b: &Code) -> Print<Code> {
         match self.arithmetic {
             Arithmetic::Plain | Arithmetic::Narrow => {
-                if let Some(folded) = folded(op, a, b) {
+                if let Some(folded) = Code::folded(op, a, b) {
                     return Ok(folded);
                 }
                 // Sums and products of integers that do not overflow need no parentheses on the right.
@@ -286,18 +286,6 @@ impl Index<'_, '_> {
             Arithmetic::Noting => self.noting(word, a, b),
         }
     }
-}
-
-/// The result for two literals, which have the type `int`.
-fn folded(op: &str, a: &Code, b: &Code) -> Option<Code> {
-    let (a, b) = (a.as_literal()?, b.as_literal()?);
-    let result = match op {
-        "+" => a.checked_add(b),
-        "-" => a.checked_sub(b),
-        "*" => a.checked_mul(b),
-        _ => None,
-    };
-    result.map(Code::int)
 }
 
 fn common_denominator(mut denominators: impl Iterator<Item = i64>) -> Print<i64> {

@@ -532,11 +532,8 @@ pub(super) fn sum(a: &Code, b: &Code) -> Code {
     if b.text == "0" {
         return a.clone();
     }
-    // Literals have the type `int`, in which their sum may not fit.
-    if let (Some(a), Some(b)) = (a.as_literal(), b.as_literal())
-        && let Some(sum) = a.checked_add(b)
-    {
-        return Code::int(sum);
+    if let Some(folded) = Code::folded("+", a, b) {
+        return folded;
     }
     if b.precedence == Precedence::Sum {
         return Code::new(format!("{} + {}", a.at_least(Precedence::Sum), b.text), Precedence::Sum);
@@ -555,11 +552,8 @@ pub(super) fn product(a: &Code, b: &Code) -> Code {
     if b.text == "1" {
         return a.clone();
     }
-    // Literals have the type `int`, in which their product may not fit.
-    if let (Some(a), Some(b)) = (a.as_literal(), b.as_literal())
-        && let Some(product) = a.checked_mul(b)
-    {
-        return Code::int(product);
+    if let Some(folded) = Code::folded("*", a, b) {
+        return folded;
     }
     Code::infix("*", Precedence::Product, a, b)
 }

@@ -73,6 +73,18 @@ impl Code {
         self.text.parse().ok()
     }
 
+    /// The sum, difference or product of two literals, which have the type `int`: computed by the compiler of C, it may not fit.
+    pub(super) fn folded(op: &str, a: &Code, b: &Code) -> Option<Code> {
+        let (a, b) = (a.as_literal()?, b.as_literal()?);
+        let result = match op {
+            "+" => a.checked_add(b),
+            "-" => a.checked_sub(b),
+            "*" => a.checked_mul(b),
+            _ => None,
+        };
+        result.map(Code::int)
+    }
+
     /// `name(arguments)`.
     pub(super) fn call(name: &str, arguments: &[&Code]) -> Self {
         let arguments: Vec<&str> = arguments.iter().map(|argument| argument.text.as_str()).collect();
