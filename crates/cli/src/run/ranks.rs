@@ -76,6 +76,8 @@ impl<'r> Ranked<'r> {
         let ended: ExitStatus = command.args(std::env::args_os().skip(1)).status().map_err(|error| {
             Failure::usage(format_args!("cannot run {}: {error}", launcher.program().display()))
         })?;
+        // `exit` drops nothing.
+        drop(launcher);
         match ended.code() {
             Some(0) => Ok(()),
             // The ranks have told why.

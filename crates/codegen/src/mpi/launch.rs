@@ -3,7 +3,10 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 use std::thread::available_parallelism;
+
+use tempfile::TempDir;
 
 use super::compiler::named_program;
 use super::{Implementation, Mpi, MpiError};
@@ -28,14 +31,23 @@ const OPEN_MPI: [(&str, &str); 4] = [
 const OVERSUBSCRIBED: [(&str, &str); 2] =
     [("OMPI_MCA_rmaps_base_oversubscribe", "1"), ("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe")];
 
+/// The variable that tells Open MPI 4 where to make its session folder. Open MPI 5 needs none: the names of its session folders
+/// contain the number of the process.
+const SESSIONS: &str = "OMPI_MCA_orte_local_tmpdir_base";
+
 /// Variables by which MPIs tell a rank its number and the number of ranks.
 const RANKS: [(&str, &str); 2] = [("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_SIZE")];
 
 /// A program that starts ranks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// Under Open MPI, each launcher has a session folder of its own, which is removed with the last clone of the launcher. All jobs of
+/// a user share one session folder otherwise, and Open MPI 4 fails if one job makes it while another one removes it
+/// (<https://github.com/open-mpi/ompi/issues/8510>).
+#[derive(Clone, Debug)]
 pub struct Launcher {
     program: PathBuf,
     implementation: Implementation,
+    sessions: Option<Arc<TempDir>>,
 }
 
 impl Launcher {
@@ -51,17 +63,28 @@ impl Launcher {
             if !program.is_file() {
                 return Err(MpiError::NoLauncher { tried: vec![program.display().to_string()] });
             }
-            return Ok(Launcher { program, implementation });
+            return Ok(Self::new(program, implementation));
         }
         let candidates = beside(mpi.compiler());
         let found = candidates.iter().find(|path| path.is_file()).cloned();
         match found.or_else(|| CANDIDATES.into_iter().find_map(on_path)) {
-            Some(program) => Ok(Launcher { program, implementation }),
+            Some(program) => Ok(Self::new(program, implementation)),
             None => {
                 let tried = candidates.iter().map(|path| path.display().to_string());
                 Err(MpiError::NoLauncher { tried: tried.chain(CANDIDATES.map(str::to_owned)).collect() })
             }
         }
+    }
+
+    fn new(program: PathBuf, implementation: Implementation) -> Self {
+        let sessions = match implementation {
+            // Without a folder, Open MPI chooses one.
+            Implementation::OpenMpi => {
+                tempfile::Builder::new().prefix("sdfg-ranks-").tempdir().ok().map(Arc::new)
+            }
+            Implementation::Mpich | Implementation::Other => None,
+        };
+        Launcher { program, implementation, sessions }
     }
 
     /// The launcher.
@@ -70,7 +93,7 @@ impl Launcher {
     }
 
     /// The command that runs `program` on so many ranks, to which the caller adds the program's arguments. Variables that the user has
-    /// set remain.
+    /// set remain. The launcher has to exist until the command ends.
     pub fn command(&self, ranks: usize, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(&self.program);
         let is_oversubscribed = available_parallelism().is_ok_and(|cores| ranks > cores.get());
@@ -82,7 +105,9 @@ impl Launcher {
             Implementation::OpenMpi if is_oversubscribed => &OVERSUBSCRIBED,
             Implementation::OpenMpi | Implementation::Mpich | Implementation::Other => &[],
         };
-        for (name, value) in settings.iter().chain(more) {
+        let settings = settings.iter().chain(more).map(|(name, value)| (*name, OsStr::new(value)));
+        let sessions = self.sessions.iter().map(|folder| (SESSIONS, folder.path().as_os_str()));
+        for (name, value) in settings.chain(sessions) {
             if std::env::var_os(name).is_none() {
                 command.env(name, value);
             }
@@ -113,6 +138,23 @@ pub fn ranks_of_environment() -> Option<(usize, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn launchers_of_open_mpi_have_own_session_folders() {
+        let launcher = || Launcher::new(PathBuf::from("mpirun"), Implementation::OpenMpi);
+        let folder = |launcher: &Launcher| {
+            let command = launcher.command(2, "program");
+            let value = command.get_envs().find(|(name, _)| *name == SESSIONS).and_then(|(_, value)| value);
+            PathBuf::from(value.expect("the variable is set"))
+        };
+        let (one, other) = (launcher(), launcher());
+        let folders = [folder(&one), folder(&other)];
+        assert_ne!(folders[0], folders[1]);
+        assert_eq!(folder(&one.clone()), folders[0]);
+        assert!(folders.iter().all(|folder| folder.is_dir()));
+        drop((one, other));
+        assert!(!folders.iter().any(|folder| folder.exists()));
+    }
 
     #[test]
     fn launchers_belong_to_compilers() {
