@@ -8,11 +8,16 @@ For each kernel of which the corpus has DaCe's simplified graph:
   NPBench's NumPy version, in turns and in one process for each number of threads. Arguments are fresh for each call and
   copied outside of the measured time.
 
+With --optimized, only runs are measured, of graphs after the optimiser of each project: DaCe's are the corpus's graphs after its
+`auto_optimize`, which call OpenBLAS where DaCe found products; ours are the raw graphs after `sdfg optimize` for the same
+sizes. NPBench's parallel versions in Numba run beside them; the best of them counts.
+
 Floating-point arithmetic of both compilers is relaxed (`-ffast-math` is DaCe's default, `--float-mode fast` ours), both make
 code for this machine. NPBench's sources are read where they are, nothing of them is here.
 """
 
 import argparse
+import gzip
 import importlib
 import inspect
 import json
@@ -28,8 +33,11 @@ from pathlib import Path
 
 import numpy as np
 
-KIND = "simplified"
+clock = time.perf_counter  # of runs
 READS = 5  # in a row, as in `bench_dace`
+# NPBench's versions in Numba that share loops among threads, and those that one thread may run.
+NUMBA = ("np", "npr", "op", "opr")
+NUMBA_OF_ONE_THREAD = (*NUMBA, "n", "o")
 
 
 def main():
@@ -37,14 +45,18 @@ def main():
     sys.path.insert(0, str(options.npbench))
     warnings.filterwarnings("ignore")
     if options.worker:
+        global clock
+        clock = time.process_time if options.cpu_time else time.perf_counter
         return run_worker(options)
     kernels = options.names or sorted(p.name for p in (options.corpus / "npbench").iterdir() if graph(options, p.name).exists())
     for kernel in kernels:
         if not graph(options, kernel).exists():
             sys.exit(f"error: the corpus at {options.corpus} has no kernel `{kernel}`")
-    if options.build:
+    if options.build and not options.optimized:
         measure_builds(options, kernels)
-    if options.run:
+    if options.optimized:
+        measure_optimized(options, kernels)
+    elif options.run:
         measure_runs(options, kernels)
 
 
@@ -55,6 +67,9 @@ def arguments():
     parser.add_argument("--example", type=Path, required=True, help="the program bench_dace")
     parser.add_argument("--sdfg", type=Path, required=True, help="the command sdfg")
     parser.add_argument("--rounds", type=int, default=15, help="measured calls of each version")
+    parser.add_argument("--preset", default="S", choices=("S", "M", "L", "paper"), help="NPBench's set of sizes (default: S)")
+    parser.add_argument("--cpu-time", action="store_true", help="measure runs by processor time of all threads, on busy machines")
+    parser.add_argument("--optimized", action="store_true", help="measure runs after the optimisers of both projects")
     parser.add_argument("--no-build", dest="build", action="store_false")
     parser.add_argument("--no-run", dest="run", action="store_false")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
@@ -62,8 +77,8 @@ def arguments():
     return parser.parse_args()
 
 
-def graph(options, kernel):
-    return options.corpus / "npbench" / kernel / f"{KIND}.sdfg.gz"
+def graph(options, kernel, kind="simplified"):
+    return options.corpus / "npbench" / kernel / f"{kind}.sdfg.gz"
 
 
 # Builds
@@ -152,12 +167,48 @@ def measure_runs(options, kernels):
             print(f"{threads} thread(s): geometric mean {mean:.2f} (goal 2), slowest {worst:.2f} for {kernel} (goal 0.8)")
 
 
+def measure_optimized(options, kernels):
+    print(
+        f"milliseconds of a run at NPBench's size {options.preset} after the optimisers, medians of up to {options.rounds} "
+        "interleaved calls (above 1: ours is faster)"
+    )
+    peers = ("DaCe", "Numba", "NumPy")
+    heads = ("ours", *(head for peer in peers for head in (peer, "ratio")))
+    print(f"{'kernel':14} threads " + " ".join(f"{head:>10}" for head in heads))
+    ratios = {threads: {peer: [] for peer in (*peers, "DaCe without BLAS")} for threads in (1, 2)}
+    for kernel in kernels:
+        for threads, of_threads in ratios.items():
+            result = in_worker(options, kernel, threads)
+            cells = [result.get("ours")]
+            for peer in peers:
+                ratio = result[peer] / result["ours"] if peer in result and "ours" in result else None
+                cells += [result.get(peer), ratio]
+                if ratio:
+                    of_threads[peer].append((ratio, kernel))
+                    if peer == "DaCe" and not graph(options, kernel, "autoopt_blas").exists():
+                        of_threads["DaCe without BLAS"].append((ratio, kernel))
+            cells = " ".join(f"{cell:10.3f}" if cell is not None else f"{'-':>10}" for cell in cells)
+            print(f"{kernel:14} {threads:>7} {cells}", *result.get("notes", []), flush=True)
+    goals = {"DaCe": 1.5, "DaCe without BLAS": 3, "Numba": 1.5, "NumPy": 0.8}
+    for threads, of_threads in ratios.items():
+        for peer, of_peer in of_threads.items():
+            if of_peer:
+                mean = math.exp(statistics.fmean(math.log(ratio) for ratio, _ in of_peer))
+                worst, kernel = min(of_peer)
+                goal = f"goal {goals[peer]}" + (" for each" if peer == "NumPy" else "")
+                print(f"{threads} thread(s), {peer}: geometric mean of {len(of_peer)} {mean:.2f}, least {worst:.2f} for {kernel} ({goal})")
+
+
 def in_worker(options, kernel, threads):
     """Runs this file for one kernel with a number of threads, because OpenMP reads it once for each process."""
     environment = os.environ | {
         "OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads), "OMP_PROC_BIND": "true", "OMP_PLACES": "cores",
+        "NUMBA_NUM_THREADS": str(threads),
     }
-    command = [sys.executable, __file__, "--worker", str(threads), "--rounds", str(options.rounds)]
+    if "avx512f" in Path("/proc/cpuinfo").read_text():
+        environment.setdefault("OPENBLAS_CORETYPE", "SkylakeX")  # OpenBLAS does not know newer processors
+    command = [sys.executable, __file__, "--worker", str(threads), "--rounds", str(options.rounds), "--preset", options.preset]
+    command += [flag for flag, is_given in (("--optimized", options.optimized), ("--cpu-time", options.cpu_time)) if is_given]
     for name in ("corpus", "npbench", "example", "sdfg"):
         command += [f"--{name}", str(getattr(options, name))]
     done = subprocess.run([*command, kernel], env=environment, capture_output=True, text=True)
@@ -170,28 +221,50 @@ def run_worker(options):
     kernel = options.names[0]
     result = {"notes": []}
     meta = json.loads((options.corpus / "npbench" / kernel / "io" / "meta.json").read_text())
-    values, numpy_version = npbench_kernel(options, meta)
+    values, numpy_version, numba_versions = npbench_kernel(options, meta)
     symbols = bind(meta, values)
     versions = {}
     with tempfile.TemporaryDirectory() as folder:
-        for name, make in (
-            ("DaCe", lambda: dace_version(graph(options, kernel), meta, symbols, folder)),
-            ("ours", lambda: our_version(options, kernel, meta, symbols)),
-            ("NumPy", lambda: numpy_version),
-        ):
+        theirs = mine = graph(options, kernel)
+        if options.optimized:
+            with_blas = graph(options, kernel, "autoopt_blas")
+            theirs = with_blas if with_blas.exists() else graph(options, kernel, "autoopt")
+            mine = Path(folder) / "optimized.sdft"
+        makers = {
+            "DaCe": lambda: dace_version(theirs, meta, symbols, folder),
+            "ours": lambda: our_version(options, mine, meta, symbols),
+            "NumPy": lambda: numpy_version,
+        }
+        if options.optimized:
+            optimize(options, graph(options, kernel, "raw"), symbols, mine)
+            variants = NUMBA if int(options.worker) > 1 else NUMBA_OF_ONE_THREAD
+            makers |= {f"Numba {variant}": lambda variant=variant: numba_versions(variant) for variant in variants}
+        for name, make in makers.items():
             try:
                 versions[name] = make()
+            except ModuleNotFoundError as error:
+                if not name.startswith("Numba"):  # NPBench does not have each version of each kernel
+                    result["notes"].append(f"{name} fails: {first_line(error)}")
             except Exception as error:
                 result["notes"].append(f"{name} fails: {first_line(error)}")
         results = {name: [] for name in versions}
         outputs = {}
         budget = time.perf_counter() + 40
         for round_number in range(options.rounds + 1):
-            for name, call in versions.items():
-                if name == "NumPy" and results[name] and sum(results[name]) > 10:
-                    continue  # the slow loops of NumPy need no better median
+            for name, call in list(versions.items()):
+                is_slow = name == "NumPy" or name.startswith("Numba")
+                if is_slow and results[name] and sum(results[name]) > 10:
+                    continue  # slow loops of Python need no better median
                 fresh = {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in values.items()}
-                seconds, output = call(fresh)
+                try:
+                    seconds, output = call(fresh)
+                except Exception as error:
+                    if not name.startswith("Numba"):
+                        raise
+                    # Some of NPBench's versions are for other releases of Numba.
+                    del versions[name]
+                    del error
+                    continue
                 if round_number:
                     results[name].append(seconds)
                 else:
@@ -203,14 +276,18 @@ def run_worker(options):
     if "DaCe" in outputs and "ours" in outputs:
         for name, ours in outputs["ours"].items():
             theirs = outputs["DaCe"][name]
-            if not np.allclose(ours, theirs, rtol=1e-4, atol=1e-6, equal_nan=True):
+            # Relaxed arithmetic rounds differences of large values differently.
+            scale = np.nanmax(np.abs(theirs), initial=0)
+            if not np.allclose(ours, theirs, rtol=1e-4, atol=1e-6 + 1e-12 * scale, equal_nan=True):
                 result["notes"].append(f"`{name}` differs from DaCe's by up to {np.nanmax(np.abs(ours - theirs)):.2g}")
-    result |= {name: statistics.median(times) * 1e3 for name, times in results.items() if times}
+    medians = {name: statistics.median(times) * 1e3 for name, times in results.items() if times and name in versions}
+    of_numba = [median for name, median in medians.items() if name.startswith("Numba")]
+    result |= medians | ({"Numba": min(of_numba)} if of_numba else {})
     print(json.dumps(result))
 
 
 def npbench_kernel(options, meta):
-    """What NPBench knows of a kernel: its inputs of size S by name, and its NumPy version."""
+    """What NPBench knows of a kernel: its inputs by name, its NumPy version, and a function that gives a version in Numba."""
     for file in sorted((options.npbench / "bench_info").glob("*.json")):
         info = json.loads(file.read_text())["benchmark"]
         prefix = f"npbench_benchmarks_{info['relative_path'].replace('/', '_')}_{info['module_name']}_dace_"
@@ -218,24 +295,28 @@ def npbench_kernel(options, meta):
             break
     else:
         raise LookupError(f"NPBench has no kernel for `{meta['sdfg_name']}`")
-    values = dict(info["parameters"]["S"])
+    values = dict(info["parameters"][options.preset])
     module = "npbench.benchmarks." + info["relative_path"].replace("/", ".") + "." + info["module_name"]
     if "init" in info:
         init = info["init"]
         made = getattr(importlib.import_module(module), init["func_name"])(*[values[a] for a in init["input_args"]])
         outputs = init["output_args"]
         values |= dict(zip(outputs, made if len(outputs) > 1 else (made,)))
-    function = getattr(importlib.import_module(module + "_numpy"), meta["sdfg_name"].removeprefix(prefix), None)
-    function = function or getattr(importlib.import_module(module + "_numpy"), info["func_name"])
+    def version(suffix):
+        """The version in the module that ends so, as a function of arguments that gives seconds and no outputs."""
+        of_version = importlib.import_module(f"{module}_{suffix}")
+        function = getattr(of_version, meta["sdfg_name"].removeprefix(prefix), None) or getattr(of_version, info["func_name"])
 
-    def numpy_version(fresh):
-        names = list(inspect.signature(function).parameters)
-        given = [fresh[n] for n in names] if all(n in fresh for n in names) else [fresh[a] for a in info["input_args"]]
-        start = time.perf_counter()
-        function(*given)
-        return time.perf_counter() - start, {}
+        def call(fresh):
+            names = list(inspect.signature(getattr(function, "py_func", function)).parameters)
+            given = [fresh[n] for n in names] if all(n in fresh for n in names) else [fresh[a] for a in info["input_args"]]
+            start = clock()
+            function(*given)
+            return clock() - start, {}
 
-    return values, numpy_version
+        return call
+
+    return values, version("numpy"), lambda variant: version(f"numba_{variant}")
 
 
 def bind(meta, values):
@@ -291,26 +372,38 @@ def dace_version(path, meta, symbols, folder):
         call_arguments, init_arguments = compiled._construct_args({**wanted, **missing})
         if not compiled._initialized:
             compiled.initialize(**wanted, **missing)
-        start = time.perf_counter()
+        start = clock()
         compiled.fast_call(call_arguments, init_arguments)
-        return time.perf_counter() - start, written(meta, given)
+        return clock() - start, written(meta, given)
 
     return call
 
 
-def our_version(options, kernel, meta, symbols):
+def optimize(options, raw, symbols, path):
+    """Writes a graph after `sdfg optimize` for these sizes."""
+    command = [options.sdfg, "optimize", raw, "-o", path]
+    with gzip.open(raw) as file:
+        declared = json.load(file)["attributes"]["symbols"]
+    for name, value in sorted(symbols.items()):
+        command += ["--set", f"{name}={value}"] if name in declared else []
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(first_line(done.stderr))
+
+
+def our_version(options, path, meta, symbols):
     """The Python package's function of the graph, of which the call of the native code is timed, as it is of DaCe's."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
     os.environ["SDFG_COMMAND"] = str(options.sdfg)
     import sdfg
 
-    program = sdfg.compile(graph(options, kernel), float_mode="fast", cache=False)
+    program = sdfg.compile(path, float_mode="fast", cache=False)
     native, seconds = program._invoke, []
 
     def timed(*pointers):
-        start = time.perf_counter()
+        start = clock()
         status = native(*pointers)
-        seconds.append(time.perf_counter() - start)
+        seconds.append(clock() - start)
         return status
 
     program._invoke = timed

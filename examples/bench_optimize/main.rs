@@ -1,12 +1,12 @@
 //! Times of PolyBench's kernels before and after the optimiser, and of the C code: `cargo xtask bench optimize`.
 //!
 //! ```text
-//! bench optimize [--large] [--only-after] [--polybench FOLDER] [--rounds N] [KERNEL..]
+//! bench optimize [--large] [--only-after] [--polybench FOLDER [--pluto POLYCC]] [--rounds N] [KERNEL..]
 //! ```
 //!
 //! Sizes are those of the data set MINI, times 20 (times 8 for arrays of three dimensions), and 20 time steps; with `--large`, they
 //! are those of the data set LARGE. `--polybench` names the sources of PolyBench/C 4.2, which gcc, clang and clang with Polly
-//! compile for the same sizes. Runs take turns, each on new copies of the same arguments. Floating-point operations may be
+//! compile for the same sizes. `--pluto` names the command of Pluto, whose result both gcc and clang compile. Runs take turns, each on new copies of the same arguments. Floating-point operations may be
 //! reordered on all sides. `--only-after` leaves out programs before the optimiser.
 #![expect(clippy::print_stdout, reason = "this is a command")]
 
@@ -27,7 +27,7 @@ use sdfg_programs::trusted;
 use sdfg_transforms::Pipeline;
 use sdfg_transforms::auto::{Target, optimize};
 
-use peers::Peer;
+use peers::{Peer, Sources};
 
 type Error = Box<dyn std::error::Error>;
 type Sizes = Vec<(&'static str, i64)>;
@@ -40,7 +40,7 @@ struct Options {
     rounds: usize,
     is_large: bool,
     is_only_after: bool,
-    sources: Option<PathBuf>,
+    sources: Option<Sources>,
     kernels: Vec<&'static Kernel>,
 }
 
@@ -55,6 +55,8 @@ struct Ratios {
     after: Option<f64>,
     /// The time of the best of all C programs by ours, after the optimiser.
     best: Option<f64>,
+    /// The time of each C program by ours, after the optimiser.
+    peers: [Option<f64>; Peer::NAMES.len()],
 }
 
 fn main() -> Result<(), Error> {
@@ -64,8 +66,18 @@ fn main() -> Result<(), Error> {
         options.rounds
     );
     println!(
-        "{:15} {:>7} {:>9} {:>9} {:>7} {:>9} {:>9} {:>9} {:>8} {:>8}",
-        "kernel", "threads", "before", "after", "faster", "gcc", "clang", "Polly", "C/before", "C/after"
+        "{:15} {:>7} {:>9} {:>9} {:>7} {:>9} {:>9} {:>9} {:>9} {:>8} {:>8}",
+        "kernel",
+        "threads",
+        "before",
+        "after",
+        "faster",
+        Peer::NAMES[0],
+        Peer::NAMES[1],
+        Peer::NAMES[2],
+        Peer::NAMES[3],
+        "C/before",
+        "C/after"
     );
     let mut all: [Vec<Ratios>; 2] = [Vec::new(), Vec::new()];
     for kernel in &options.kernels {
@@ -83,11 +95,15 @@ fn main() -> Result<(), Error> {
         };
         println!(
             "{threads} threads, geometric means of {} kernels: optimised {}; before it, best of gcc and clang by ours {}; after it {}; \
-             best of all by ours after it {}, at least 0.9 for {}",
+             {}; best of all by ours after it {}, at least 0.9 for {}",
             ratios.len(),
             mean(&|ratios| ratios.optimised),
             mean(&|ratios| ratios.before),
             mean(&|ratios| ratios.after),
+            std::array::from_fn::<_, { Peer::NAMES.len() }, _>(|peer| {
+                format!("{} {}", Peer::NAMES[peer], mean(&|ratios| ratios.peers[peer]))
+            })
+            .join(", "),
             mean(&|ratios| ratios.best),
             ratios.iter().filter(|ratios| ratios.best.is_some_and(|best| best >= 0.9)).count(),
         );
@@ -98,6 +114,7 @@ fn main() -> Result<(), Error> {
 fn options(mut given: impl Iterator<Item = String>) -> Result<Options, Error> {
     let mut options =
         Options { rounds: 5, is_large: false, is_only_after: false, sources: None, kernels: Vec::new() };
+    let mut pluto = None;
     while let Some(word) = given.next() {
         match word.as_str() {
             "--large" => options.is_large = true,
@@ -108,7 +125,14 @@ fn options(mut given: impl Iterator<Item = String>) -> Result<Options, Error> {
                 if !folder.join("utilities/polybench.c").is_file() {
                     return Err(format!("`{}` has no `utilities/polybench.c`", folder.display()).into());
                 }
-                options.sources = Some(folder);
+                options.sources = Some(Sources { polybench: folder, pluto: None });
+            }
+            "--pluto" => {
+                let command = PathBuf::from(given.next().ok_or("`--pluto` needs the command `polycc`")?);
+                pluto = Some(
+                    std::fs::canonicalize(&command)
+                        .map_err(|error| format!("{}: {error}", command.display()))?,
+                );
             }
             "--rounds" => {
                 let rounds = given.next().and_then(|number| number.parse().ok()).filter(|number| *number > 0);
@@ -119,6 +143,11 @@ fn options(mut given: impl Iterator<Item = String>) -> Result<Options, Error> {
                 options.kernels.push(kernel.ok_or_else(|| format!("PolyBench has no kernel `{name}`"))?);
             }
         }
+    }
+    match (&mut options.sources, pluto) {
+        (Some(sources), pluto) => sources.pluto = pluto,
+        (None, Some(_)) => return Err("`--pluto` needs the sources, `--polybench FOLDER`".into()),
+        (None, None) => {}
     }
     if options.kernels.is_empty() {
         options.kernels.extend(&KERNELS);
@@ -162,48 +191,55 @@ fn measure(options: &Options, kernel: &'static Kernel) -> Result<Vec<Ratios>, Er
     for threads in THREADS {
         let peers = match &options.sources {
             Some(sources) => Peer::all(sources, folder.path(), kernel.name, &sizes, threads)?,
-            None => Vec::new(),
+            None => Default::default(),
         };
-        let mut times = vec![Vec::new(); libraries.len() + peers.len()];
+        let mut times = vec![Vec::new(); libraries.len() + peers.iter().map(Vec::len).sum::<usize>()];
         for _ in 0..options.rounds {
             let (ours, theirs) = times.split_at_mut(libraries.len());
             for (library, times) in libraries.iter().zip(ours) {
                 times.push(run_once(library, &given, threads)?);
             }
-            for (peer, times) in peers.iter().zip(theirs) {
+            for (peer, times) in peers.iter().flatten().zip(theirs) {
                 times.push(peer.run()?);
             }
         }
-        let medians: Vec<f64> = times.into_iter().map(median).collect();
-        let (ours, theirs) = medians.split_at(libraries.len());
-        lines.push(line(kernel.name, threads, (ours, options.is_only_after), theirs));
+        let mut medians = times.into_iter().map(median);
+        let ours: Vec<f64> = medians.by_ref().take(libraries.len()).collect();
+        let theirs = peers.map(|programs| medians.by_ref().take(programs.len()).reduce(f64::min));
+        lines.push(line(kernel.name, threads, (&ours, options.is_only_after), &theirs));
     }
     println!("{:15} {}", "", if kept.is_empty() { "left alone".to_owned() } else { kept.join(", ") });
     Ok(lines)
 }
 
 /// Prints medians. Ours are before and after the optimiser, one for both where it leaves the program alone, or after it only.
-fn line(name: &str, threads: u32, (ours, is_only_after): (&[f64], bool), theirs: &[f64]) -> Ratios {
+fn line(
+    name: &str,
+    threads: u32,
+    (ours, is_only_after): (&[f64], bool),
+    theirs: &[Option<f64>; Peer::NAMES.len()],
+) -> Ratios {
     let (after, before) = (ours[ours.len() - 1], ours.first().copied().filter(|_| !is_only_after));
-    let least = |times: &[f64]| times.iter().copied().reduce(f64::min);
+    let least = |times: &[Option<f64>]| times.iter().copied().flatten().reduce(f64::min);
     let best = least(theirs);
-    let compilers = least(&theirs[..theirs.len().min(Peer::COMPILERS)]);
+    let compilers = least(&theirs[..Peer::COMPILERS]);
     let ratios = Ratios {
         optimised: before.map(|before| before / after),
         before: compilers.zip(before).map(|(time, before)| time / before),
         after: compilers.map(|time| time / after),
         best: best.map(|time| time / after),
+        peers: theirs.map(|time| time.map(|time| time / after)),
     };
     let shown = |time: Option<f64>| time.map_or("-".to_owned(), |time| format!("{time:.5}"));
     let ratio = |ratio: Option<f64>| ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}"));
-    let peer = |number: usize| shown(theirs.get(number).copied());
     println!(
-        "{name:15} {threads:>7} {:>9} {after:>9.5} {:>7} {:>9} {:>9} {:>9} {:>8} {:>8}",
+        "{name:15} {threads:>7} {:>9} {after:>9.5} {:>7} {:>9} {:>9} {:>9} {:>9} {:>8} {:>8}",
         shown(before),
         ratio(ratios.optimised),
-        peer(0),
-        peer(1),
-        peer(2),
+        shown(theirs[0]),
+        shown(theirs[1]),
+        shown(theirs[2]),
+        shown(theirs[3]),
         ratio(best.zip(before).map(|(time, before)| time / before)),
         ratio(ratios.best),
     );

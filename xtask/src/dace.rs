@@ -30,6 +30,11 @@ pub(crate) fn bench(options: &[&str]) -> Result<()> {
     let corpus = corpus()?;
     let root = workspace::root();
     let python = python::with_dace()?;
+    if options.contains(&"--optimized") {
+        python::add_numba(&python);
+        // DaCe's optimised graphs call it.
+        setup::install_missing(&["libopenblas-dev"], has_openblas)?;
+    }
     let folder = workspace::target_folder().join("bench-dace");
     let npbench = given("SDFG_NPBENCH").map_or_else(|| npbench(&folder.join("npbench")), Ok)?;
     println!("==> bench dace: building with optimisation, which takes a few minutes the first time");
@@ -68,6 +73,20 @@ fn transformations(options: &[&str]) -> Result<()> {
             .arg(workspace::target_folder().join("release/examples/beside_dace"))
             .args(options),
     )
+}
+
+/// Whether C++ code finds OpenBLAS.
+fn has_openblas() -> bool {
+    step::succeeds(Command::new("g++").args([
+        "-E",
+        "-include",
+        "cblas.h",
+        "-x",
+        "c++",
+        "/dev/null",
+        "-o",
+        "/dev/null",
+    ]))
 }
 
 fn given(variable: &str) -> Option<PathBuf> {

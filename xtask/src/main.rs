@@ -42,6 +42,8 @@ Commands:
                     installs below target/ from PyPI
   bench dace        Compare builds and runs of DaCe's graphs of NPBench's kernels with DaCe 1.0.2 and NumPy; KERNEL... selects
                     some, --no-build or --no-run one half ($SDFG_CORPUS as for corpus; installs DaCe below target/)
+  bench dace --optimized [--preset S|M|L|paper] [--rounds N] [NAME..]
+                    Compare runs after the optimisers of both projects, and NPBench's versions in Numba and NumPy
   bench dace --transformations [--no-count] [--no-time] [--table FILE] [NAME..]
                     Compare the matches of transformations in raw graphs, and the time to read and simplify them, with DaCe's;
                     --table writes the matches to docs/dace-transformations.md
@@ -51,9 +53,9 @@ Commands:
                     Compare distributed programs on 1 and 2 ranks with C written by hand with MPI, and with ScaLAPACK, and
                     strategies with each other (jacobi, jacobi_small, conjugate_gradient, conjugate_gradient_small, product,
                     strategies); --quick takes small sizes
-  bench optimize [--large] [--only-after] [--polybench FOLDER] [--rounds N] [KERNEL..]
+  bench optimize [--large] [--only-after] [--polybench FOLDER [--pluto POLYCC]] [--rounds N] [KERNEL..]
                     Measure PolyBench's kernels before and after the optimiser, with 1 and 2 threads; beside the C code of
-                    PolyBench/C 4.2 in FOLDER by gcc, clang and Polly; at the sizes of LARGE
+                    PolyBench/C 4.2 in FOLDER by gcc, clang, Polly, and Pluto's command POLYCC; at the sizes of LARGE
   bench interpret   Measure the tasklets per second of the interpreter
   bench strategy    Measure the strategy search on given graphs ($SDFG_STRATEGY) and on generated ones
   gpu FOLDER [--programs N]

@@ -26,6 +26,9 @@ pub(crate) const DACE_VARIABLE: &str = "SDFG_DACE_PYTHON";
 const DACE: [&str; 5] =
     ["dace==1.0.2", "numpy==1.26.4", "sympy==1.13.3", "setuptools==65.5.0", "networkx==3.4.2"];
 
+/// The newest Numba for that NumPy.
+const NUMBA: &str = "numba==0.60.0";
+
 /// Installs the package, or with `test` tests it.
 ///
 /// # Errors
@@ -145,6 +148,18 @@ fn with_numpy() -> Result<PathBuf> {
         "the tests of the Python package need NumPy. Install it with `apt-get install python3-numpy` (Debian and Ubuntu) or \
          `python3 -m pip install numpy`, or set {PYTHON_VARIABLE} to a Python that has it"
     )))
+}
+
+/// Installs Numba into an environment of our own, where it is missing. Measurements leave it out without it.
+pub(crate) fn add_numba(python: &Path) {
+    let imports = step::succeeds(Command::new(python).args(["-c", "import numba"]));
+    if imports || !python.starts_with(target_folder()) {
+        return;
+    }
+    println!("==> installing {NUMBA}");
+    if step::check(Command::new(python).args(["-m", "pip", "install", "--quiet", NUMBA, "scipy"])).is_err() {
+        println!("Numba cannot be installed: its versions are left out");
+    }
 }
 
 /// Installs mpi4py into an environment of our own, where it is missing. Tests on ranks say that they are skipped without it.
