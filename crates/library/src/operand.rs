@@ -3,9 +3,12 @@
 //! Both provide the same [`Signature`], so each operation interprets its operands in one place, whether it is
 //! computed or expanded.
 
+use std::collections::BTreeSet;
+
+use sdfg::analysis::accesses::alias_targets;
 use sdfg::dtype::ScalarType;
 use sdfg::interpret::LibraryOperand;
-use sdfg::ir::{Access, Edge, LibraryNode};
+use sdfg::ir::{Access, ContainerId, Edge, LibraryNode, Sdfg};
 use sdfg::symbolic::Expr;
 
 use crate::error::ExpandErrorKind;
@@ -255,14 +258,31 @@ pub(crate) fn write_edge<'g>(context: Context<'g>, connector: &str) -> Option<&'
 
 /// Whether elements that the node reads may be elements that it writes, under another connector.
 pub(crate) fn overlaps(node: &LibraryNode, output: &str, context: Context<'_>) -> bool {
-    let container = |access: &Access| context.sdfg.container(access.container);
     let Some(written) = write_edge(context, output).and_then(|edge| edge.memlet.write_access()) else {
         return false;
     };
+    let memory = |access: &Access| memory_of(context.sdfg, access.container);
+    let written = memory(written);
     let others = node.inputs.iter().filter(|input| input.name != output);
-    others.filter_map(|input| read_access(context, &input.name)).any(|read| {
-        read.container == written.container || container(read).is_alias() || container(written).is_alias()
-    })
+    others
+        .filter_map(|input| read_access(context, &input.name))
+        .any(|read| !memory(read).is_disjoint(&written))
+}
+
+/// The containers with memory that a container stands for: those that a view or reference may be bound to, or itself.
+fn memory_of(sdfg: &Sdfg, container: ContainerId) -> BTreeSet<ContainerId> {
+    let targets = alias_targets(sdfg);
+    let (mut memory, mut seen, mut left) = (BTreeSet::new(), BTreeSet::new(), vec![container]);
+    while let Some(container) = left.pop() {
+        if !seen.insert(container) {
+            continue;
+        }
+        match sdfg.container(container).is_alias() {
+            true => left.extend(targets.get(&container).into_iter().flatten()),
+            false => drop(memory.insert(container)),
+        }
+    }
+    memory
 }
 
 fn of_access(connector: &str, access: &Access, context: Context<'_>) -> Result<Operand, ExpandErrorKind> {

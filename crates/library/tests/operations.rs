@@ -446,6 +446,40 @@ fn an_input_may_be_overwritten() {
     }
 }
 
+/// Views of other containers share no element with the result, so the expansion writes it in place. A view of the result itself does.
+#[test]
+fn only_operands_in_the_memory_of_the_result_need_a_copy() {
+    let program = |of: &str| {
+        let text = format!(
+            "sdfg p {{
+  array A: f64[3, 3]
+  array B: f64[9]
+  view V: f64[3, 3]
+  view W: f64[3, 3]
+  state main {{
+    access source = {of}
+    access V
+    access W
+    access after = A
+    library n: Transpose (_inp) -> (_out) {{}}
+    bind source -> V: {of}[{whole}]
+    bind V -> W: V[0:3, 0:3]
+    W -> n._inp
+    n._out -> after
+  }}
+}}
+",
+            whole = if of == "B" { "0:9" } else { "0:3, 0:3" }
+        );
+        let parsed = sdfg::text::parse("p.sdft", &text).unwrap_or_else(|errors| panic!("{errors:?}"));
+        sdfg::text::print(
+            &sdfg_library::expand(&parsed, &sdfg_library::BuiltIn).expect("it has an expansion"),
+        )
+    };
+    assert!(!program("B").contains("__result"));
+    assert!(program("A").contains("__result"));
+}
+
 #[test]
 fn factors_depend_on_scopes() {
     let text = "sdfg p {
