@@ -1,12 +1,14 @@
 //! Edits of blocks: splitting and merging states, states before and after blocks, loops around them.
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use sdfg_graph::analysis::accesses::alias_targets;
-use sdfg_graph::ir::ids::Id;
+use sdfg_graph::analysis::accesses::{alias_targets, consume_condition_reads};
+use sdfg_graph::analysis::{ScopeTree, memlet_path};
+
 use sdfg_graph::ir::{
-    Block, BlockId, BlockKind, ContainerId, Edge, Flow, Loop, NodeId, RegionId, Sdfg, State, StateId,
-    Transition,
+    Block, BlockId, BlockKind, ContainerId, Edge, EdgeId, Flow, Loop, NodeId, NodeKind, RegionId, Sdfg,
+    State, StateId, Transition,
 };
 
 use super::control::{expect_block, expect_state_block, jumps_out};
@@ -260,22 +262,86 @@ impl Editor<'_> {
     }
 }
 
-/// Last nodes of the first state and first nodes of the second that must stay in order: of parts that access the same
-/// container, one of them writing.
+/// Last nodes of the first state, and nodes of the second that must wait for them: a node before the one and one that is or follows
+/// the other use the same container, one of them writing.
 fn dependent(sdfg: &Sdfg, first: &State, second: &State) -> Vec<(NodeId, NodeId)> {
     let aliases = all_targets(sdfg);
-    let (before, after) = (parts(first, &aliases), parts(second, &aliases));
-    let mut pairs = Vec::new();
-    for part in &before {
-        let is_last = |id: &&NodeId| first.each_out_edge(**id).next().is_none();
-        for other in after.iter().filter(|other| part.conflicts_with(other)) {
-            let is_first = |id: &&NodeId| second.each_in_edge(**id).next().is_none();
-            for last in part.nodes.iter().filter(is_last) {
-                pairs.extend(other.nodes.iter().filter(is_first).map(|id| (*last, *id)));
+    let after = Uses::of(sdfg, second, &aliases, |_| true);
+    let before = Uses::of(sdfg, first, &aliases, |container| after.by_container.contains_key(&container));
+    let scopes = LazyCell::new(|| ScopeTree::of(second));
+    let mut pairs = BTreeSet::new();
+    for (container, own) in &before.by_container {
+        let Some(others) = after.by_container.get(container) else { continue };
+        // Reads need no order among each other.
+        let all = || others.reads.iter().chain(&others.writes);
+        let behind_writes = all().filter(|_| !own.writes.is_empty());
+        let behind_reads = others.writes.iter().filter(|_| !own.reads.is_empty());
+        let last = |uses: &[Place]| {
+            let from = uses.iter().map(|place| place.end(first));
+            reached(from, |id, next| next.extend(first.each_out_edge(id).map(|(_, edge)| edge.dst)))
+        };
+        let waiting = |place: &Place| outermost(second, &scopes, place.begin(second));
+        let behind_writes: BTreeSet<NodeId> = behind_writes.map(waiting).collect();
+        let behind_reads: BTreeSet<NodeId> = behind_reads.map(waiting).collect();
+        for (own, waiting) in [(&own.writes, behind_writes), (&own.reads, behind_reads)] {
+            if !waiting.is_empty() {
+                let last = last(own);
+                pairs.extend(last.iter().flat_map(|last| waiting.iter().map(|node| (*last, *node))));
             }
         }
     }
-    pairs
+    // What follows a node that waits need not wait itself.
+    let mut by_last: BTreeMap<NodeId, BTreeSet<NodeId>> = BTreeMap::new();
+    for (last, waiting) in pairs {
+        by_last.entry(last).or_default().insert(waiting);
+    }
+    by_last
+        .into_iter()
+        .flat_map(|(last, waiting)| first_of(second, waiting).into_iter().map(move |node| (last, node)))
+        .collect()
+}
+
+/// The node itself, or the entry of the outermost scope around it.
+fn outermost(state: &State, scopes: &ScopeTree, node: NodeId) -> NodeId {
+    if let Some(entry) = scopes.enclosing(node).last() {
+        return entry;
+    }
+    let is_exit = state.node(node).kind.exit_of().is_some();
+    let entries = scopes.children(None).iter().filter(|_| is_exit);
+    entries.copied().find(|entry| scopes.exit_of(*entry) == Some(node)).unwrap_or(node)
+}
+
+/// Those nodes that follow no other one of them.
+fn first_of(state: &State, nodes: BTreeSet<NodeId>) -> BTreeSet<NodeId> {
+    if nodes.len() < 2 {
+        return nodes;
+    }
+    let next =
+        |id: NodeId, next: &mut Vec<NodeId>| next.extend(state.each_out_edge(id).map(|(_, edge)| edge.dst));
+    let (mut seen, mut waiting) = (BTreeSet::new(), Vec::new());
+    nodes.iter().for_each(|id| next(*id, &mut waiting));
+    while let Some(id) = waiting.pop() {
+        if seen.insert(id) {
+            next(id, &mut waiting);
+        }
+    }
+    nodes.into_iter().filter(|id| !seen.contains(id)).collect()
+}
+
+/// The nodes without successors that can be reached.
+fn reached(from: impl Iterator<Item = NodeId>, successors: impl Fn(NodeId, &mut Vec<NodeId>)) -> Vec<NodeId> {
+    let (mut seen, mut ends, mut next) = (BTreeSet::new(), Vec::new(), Vec::new());
+    let mut waiting: Vec<NodeId> = from.collect();
+    while let Some(id) = waiting.pop() {
+        if seen.insert(id) {
+            successors(id, &mut next);
+            if next.is_empty() {
+                ends.push(id);
+            }
+            waiting.append(&mut next);
+        }
+    }
+    ends
 }
 
 /// The containers that each alias may name, also through other aliases.
@@ -292,80 +358,99 @@ fn all_targets(sdfg: &Sdfg) -> BTreeMap<ContainerId, BTreeSet<ContainerId>> {
     direct.keys().map(|alias| (*alias, reached(alias))).collect()
 }
 
-/// A part of a state that no edge joins with others.
-struct StatePart {
-    nodes: Vec<NodeId>,
-    /// What it accesses, sorted; what is accessed through an alias counts for what that may name.
-    reads: Vec<ContainerId>,
-    writes: Vec<ContainerId>,
+/// The place of a use in a state.
+#[derive(Clone, Copy)]
+enum Place {
+    /// An edge.
+    Edge(EdgeId),
+    /// The entry of a consume scope, which evaluates a condition.
+    Entry(NodeId),
 }
 
-impl StatePart {
-    /// Whether both access a container that at least one of them writes.
-    fn conflicts_with(&self, other: &StatePart) -> bool {
-        let meet = |own: &[ContainerId], others: &[ContainerId]| {
-            let (few, many) = if own.len() < others.len() { (own, others) } else { (others, own) };
-            few.iter().any(|id| many.binary_search(id).is_ok())
+impl Place {
+    /// The node at which data of the use start: for reads in scopes the access node outside.
+    fn begin(self, state: &State) -> NodeId {
+        match self {
+            Place::Edge(edge) => {
+                let first = memlet_path(state, edge).first().copied().unwrap_or(edge);
+                state.edge(first).src
+            }
+            Place::Entry(entry) => entry,
+        }
+    }
+
+    /// The node at which data of the use end: for writes in scopes the access node outside.
+    fn end(self, state: &State) -> NodeId {
+        match self {
+            Place::Edge(edge) => {
+                let last = memlet_path(state, edge).last().copied().unwrap_or(edge);
+                state.edge(last).dst
+            }
+            Place::Entry(entry) => entry,
+        }
+    }
+}
+
+/// Places that use a container; what is accessed through an alias counts for what that may name.
+#[derive(Default)]
+struct Use {
+    reads: Vec<Place>,
+    writes: Vec<Place>,
+}
+
+/// Uses of containers in a state.
+#[derive(Default)]
+struct Uses {
+    by_container: BTreeMap<ContainerId, Use>,
+}
+
+impl Uses {
+    /// The uses of wanted containers.
+    fn of(
+        sdfg: &Sdfg,
+        state: &State,
+        aliases: &BTreeMap<ContainerId, BTreeSet<ContainerId>>,
+        is_wanted: impl Fn(ContainerId) -> bool,
+    ) -> Self {
+        let mut uses = Uses::default();
+        let mut name = |container: ContainerId, place: Place, is_write: bool| {
+            if is_wanted(container) {
+                let found = uses.by_container.entry(container).or_default();
+                if is_write { found.writes.push(place) } else { found.reads.push(place) }
+            }
         };
-        meet(&self.writes, &other.writes)
-            || meet(&self.writes, &other.reads)
-            || meet(&self.reads, &other.writes)
-    }
-}
-
-/// The parts of a state, in the order of their first nodes. A state that many others are merged into has many nodes, so this
-/// makes no set for each of them.
-fn parts(state: &State, aliases: &BTreeMap<ContainerId, BTreeSet<ContainerId>>) -> Vec<StatePart> {
-    let mut part_of = vec![usize::MAX; state.nodes_created()];
-    let mut found: Vec<StatePart> = Vec::new();
-    let mut waiting = Vec::new();
-    for (start, _) in state.nodes() {
-        if part_of[start.index()] == usize::MAX {
-            part_of[start.index()] = found.len();
-            waiting.push(start);
-            while let Some(id) = waiting.pop() {
-                let next = state.each_in_edge(id).map(|(_, edge)| edge.src);
-                for end in next.chain(state.each_out_edge(id).map(|(_, edge)| edge.dst)) {
-                    if part_of[end.index()] == usize::MAX {
-                        part_of[end.index()] = found.len();
-                        waiting.push(end);
-                    }
-                }
+        let named = |container: ContainerId| {
+            let targets = aliases.get(&container).into_iter().flatten().copied();
+            std::iter::once(container).chain(targets)
+        };
+        for (id, edge) in state.edges() {
+            let (memlet, place) = (&edge.memlet, Place::Edge(id));
+            if let Flow::Bind(target) = &memlet.flow {
+                // Binding changes what a name means, not the elements.
+                name(target.container, place, false);
+                let ends = [edge.src, edge.dst].map(|end| state.node(end).kind.container());
+                let bound = ends.into_iter().flatten().filter(|id| aliases.contains_key(id));
+                bound.for_each(|alias| name(alias, place, true));
+                continue;
             }
-            found.push(StatePart { nodes: Vec::new(), reads: Vec::new(), writes: Vec::new() });
-        }
-        found[part_of[start.index()]].nodes.push(start);
-    }
-    for (_, edge) in state.edges() {
-        let part = &mut found[part_of[edge.src.index()]];
-        let memlet = &edge.memlet;
-        part.reads.extend(memlet.read_access().map(|access| access.container));
-        if let Some(access) = memlet.write_access() {
-            part.writes.push(access.container);
-            part.reads.extend(memlet.resolution().map(|_| access.container));
-        }
-        // Popping takes an element away, and binding changes what a name means.
-        let queues = memlet.accesses().filter(|access| access.is_queue());
-        part.writes.extend(queues.map(|access| access.container));
-        if let Flow::Bind(_) = memlet.flow {
-            let ends = [edge.src, edge.dst].map(|end| state.node(end).kind.container());
-            part.writes.extend(ends.into_iter().flatten().filter(|id| aliases.contains_key(id)));
-        }
-    }
-    for part in &mut found {
-        for set in [&mut part.reads, &mut part.writes] {
-            set.sort_unstable();
-            set.dedup();
-            let named: Vec<ContainerId> =
-                set.iter().filter_map(|id| aliases.get(id)).flatten().copied().collect();
-            if !named.is_empty() {
-                set.extend(named);
-                set.sort_unstable();
-                set.dedup();
+            if let Some(access) = memlet.read_access() {
+                // Popping takes an element away.
+                named(access.container).for_each(|id| name(id, place, access.is_queue()));
+            }
+            if let Some(access) = memlet.write_access() {
+                named(access.container).for_each(|id| name(id, place, true));
             }
         }
+        for (id, node) in state.nodes() {
+            if let NodeKind::ConsumeEntry(_) = node.kind {
+                let read = consume_condition_reads(sdfg, state, Some(id));
+                read.into_iter()
+                    .flat_map(named)
+                    .for_each(|container| name(container, Place::Entry(id), false));
+            }
+        }
+        uses
     }
-    found
 }
 
 /// The block that always follows, if its transition assigns nothing.
