@@ -278,6 +278,30 @@ fn time_loops_over_large_data_are_tiled() {
 }
 
 /// A map with a small part of the time of a program counts by itself.
+/// Blocks of rows make a product of matrices of a triangle. Later blocks have longer rows, so threads take them one by one.
+#[test]
+fn triangular_products_become_products_of_blocks() {
+    let triangle = |columns: &str| {
+        program(&map(
+            &format!("i = 0:N, j = 0:{columns}, k = 0:N"),
+            "y = x0 * x1",
+            &["A[i, k]", "B[j, k]"],
+            "C[i, j] wcr(sum)",
+        ))
+    };
+    for columns in ["i + 1", "i", "min(N, i + 3)"] {
+        let (after, decisions) = optimized(&triangle(columns), 1000);
+        let is_lifted =
+            decisions.iter().any(|decision| decision.is_kept && decision.transformation == "LiftToLibrary");
+        // Other ends are no triangles.
+        let is_triangle = !columns.contains("min");
+        assert_eq!(is_lifted, is_triangle, "{columns}: {decisions:?}");
+        assert_eq!(after.contains("MatMul") && after.contains("sharing(dynamic)"), is_triangle, "{after}");
+    }
+    let (small, _) = optimized(&triangle("i + 1"), 10);
+    assert!(!small.contains("MatMul"), "{small}");
+}
+
 #[test]
 fn small_parts_of_a_program_are_optimised_too() {
     let small = map("i = 0:N, j = 0:N", "y = x0", &["A[j, i]"], "B[j, i]");

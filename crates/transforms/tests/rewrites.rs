@@ -8,8 +8,8 @@ use sdfg::symbolic::Expr;
 use sdfg::tensor::Tensor;
 use sdfg::validate::validate;
 use sdfg_transforms::rewrites::{
-    AccumulateTransient, DeadDataflowElimination, DeadStateElimination, MapFission, MapSplit, MapTiling,
-    MapUnroll, RedundantSecondArray, Size, StripMining, SymbolPropagation, TrivialMapElimination,
+    AccumulateTransient, DeadDataflowElimination, DeadStateElimination, MapFission, MapSchedule, MapSplit,
+    MapTiling, MapUnroll, RedundantSecondArray, Size, StripMining, SymbolPropagation, TrivialMapElimination,
 };
 use sdfg_transforms::{Match, Transformation, apply, places};
 
@@ -119,6 +119,59 @@ fn maps_are_split_at_any_count_that_is_not_negative() {
     assert!(refuses_rightly(&map("0:N"), &negative).contains("not negative"));
     let inner = MapSplit { count: Size(Expr::sym("i")), dimension: 0 };
     assert!(refuses(&map("0:N"), &inner).contains("no symbol outside"));
+}
+
+/// The end of the first part has a minimum only where it may be either one, whatever the dimensions before it are.
+#[test]
+fn parts_of_a_map_have_simple_bounds() {
+    let triangle = |columns: &str| {
+        program(&format!(
+            "state s {{
+  access A
+  access B
+  map outer [t = 0:N:4] {{
+    map m [i = t:min(N, t + 4), j = {columns}] {{
+      tasklet add (x) -> (y) {{ y = x }}
+      m.A -> add.x: A[j]
+      add.y -> m.B: B[i] wcr(sum)
+    }}
+    outer.A -> m.A
+    m.B -> outer.B
+  }}
+  A -> outer.A
+  outer.B -> B
+}}"
+        ))
+    };
+    for (columns, count, expected) in [
+        ("0:i + 1", "t + 1", "j = 0:t + 1, "),
+        ("0:i + 1", "t + 2", "j = 0:min("),
+        ("0:i + 1", "N", "j = 0:i + 1, "),
+        ("0:N", "1", "j = 0:min("),
+    ] {
+        let split = MapSplit { count: Size(count.parse().unwrap()), dimension: 1 };
+        let before = triangle(columns);
+        let found = places(&before, &split).pop().expect("the inner map");
+        let mut after = before.clone();
+        apply(&mut after, &split, &found).unwrap_or_else(|error| panic!("{error}"));
+        let text = sdfg::text::print(&after);
+        let is_expected = text.contains(expected) || text.contains(&expected.replace(", ", "]"));
+        assert!(is_expected, "{columns} after {count}: {text}");
+        assert_eq!(difference(&before, &after), None);
+    }
+}
+
+#[test]
+fn threads_share_iterations_as_told() {
+    let dynamic = MapSchedule::new("cpu_multicore").dynamic();
+    assert!(applies(&map("0:N"), &dynamic).contains("schedule(cpu_multicore) sharing(dynamic)"));
+    let sharing = |schedule: &str, name: &str| MapSchedule {
+        sharing: Some(name.to_owned()),
+        ..MapSchedule::new(schedule)
+    };
+    assert!(refuses(&map("0:N"), &sharing("default", "fair")).contains("none of `static`"));
+    assert!(refuses(&map("0:N"), &sharing("simd", "dynamic")).contains("no threads of the host"));
+    assert!(refuses(&map("0:N"), &sharing("default", "static")).contains("has this schedule already"));
 }
 
 #[test]

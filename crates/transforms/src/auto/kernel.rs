@@ -13,7 +13,7 @@ use sdfg::ir::{Access, ContainerId, Flow, NodeId, NodeKind, ScheduleKind, Sdfg, 
 use sdfg::subset::Range;
 use sdfg::symbolic::{Expr, Symbol};
 
-use super::model::{Context, Model, Values, elements, trips, value};
+use super::model::{Context, Model, Values, elements, operations_of, trips, value};
 use super::resident::middle;
 
 /// Bytes of a cache line.
@@ -238,6 +238,11 @@ impl Kernel {
                 let executions: f64 = place.loops.iter().product();
                 self.calls += executions * model.call(nested, &place.values, place.context);
                 continue;
+            }
+            if let (NodeKind::Library(_) | NodeKind::Reduce(_), Some(model)) = (kind, model) {
+                let executions: f64 = place.loops.iter().product();
+                let operations = operations_of(sdfg, place.state, *node, &place.values);
+                self.calls += executions * operations / model.operations_per_second_of_one_thread();
             }
             match kind {
                 NodeKind::MapEntry(_) | NodeKind::ConsumeEntry(_) => {

@@ -16,6 +16,7 @@ mod kernel;
 mod model;
 mod resident;
 mod rules;
+mod triangles;
 
 use std::collections::BTreeMap;
 

@@ -183,24 +183,17 @@ impl Model<'_> {
         }
     }
 
-    /// Seconds of a node that an expansion computes, near the peak of the machine. An operation for each combination of indices of a
-    /// product of two operands: `M K` and `K N` elements and `M N` results are `M N K` of them.
+    /// Seconds of a node that an expansion computes, near the peak of the machine.
     fn library(&self, sdfg: &Sdfg, state: &State, node: NodeId, values: &Values) -> f64 {
-        let edges = state.each_in_edge(node).chain(state.each_out_edge(node));
-        let accesses = edges.flat_map(|(_, edge)| edge.memlet.accesses());
-        let sizes: Vec<(f64, f64)> = accesses
-            .map(|access| {
-                let count = elements(access.subset(), values);
-                (count, count * sdfg.container(access.container).element.size() as f64)
-            })
-            .collect();
+        let sizes = sizes_of_operands(sdfg, state, node, values);
         let bytes: f64 = sizes.iter().map(|(_, bytes)| bytes).sum();
-        let operations = match sizes.as_slice() {
-            [(a, _), (b, _), (c, _)] => 2.0 * (a * b * c).sqrt(),
-            other => other.iter().map(|(count, _)| count).sum(),
-        };
         let machine = &self.target.machine;
-        (operations / machine.operations_per_second).max(bytes / machine.memory_bytes_per_second)
+        (operations(&sizes) / machine.operations_per_second).max(bytes / machine.memory_bytes_per_second)
+    }
+
+    /// The share of one thread in the peak of the machine.
+    pub(super) fn operations_per_second_of_one_thread(&self) -> f64 {
+        self.target.machine.operations_per_second / f64::from(self.target.machine.threads)
     }
 
     /// Seconds of a call with the values of its caller.
@@ -217,6 +210,32 @@ impl Model<'_> {
     /// Accesses of one thread to its cache in a second, one at a time.
     pub(super) fn accesses_per_second(&self) -> f64 {
         // An instruction of the widest vectors computes with 16 numbers, twice.
-        self.target.machine.operations_per_second / f64::from(self.target.machine.threads) / 8.0
+        self.operations_per_second_of_one_thread() / 8.0
+    }
+}
+
+/// Elements and bytes of each operand of a node.
+fn sizes_of_operands(sdfg: &Sdfg, state: &State, node: NodeId, values: &Values) -> Vec<(f64, f64)> {
+    let edges = state.each_in_edge(node).chain(state.each_out_edge(node));
+    let accesses = edges.flat_map(|(_, edge)| edge.memlet.accesses());
+    accesses
+        .map(|access| {
+            let count = elements(access.subset(), values);
+            (count, count * sdfg.container(access.container).element.size() as f64)
+        })
+        .collect()
+}
+
+/// Operations of a node that an expansion computes.
+pub(super) fn operations_of(sdfg: &Sdfg, state: &State, node: NodeId, values: &Values) -> f64 {
+    operations(&sizes_of_operands(sdfg, state, node, values))
+}
+
+/// An operation for each combination of indices of a product of two operands: `M K` and `K N` elements and `M N` results are
+/// `M N K` of them.
+fn operations(sizes: &[(f64, f64)]) -> f64 {
+    match sizes {
+        [(a, _), (b, _), (c, _)] => 2.0 * (a * b * c).sqrt(),
+        other => other.iter().map(|(count, _)| count).sum(),
     }
 }

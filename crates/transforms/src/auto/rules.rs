@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::Target;
 use super::model::{Model, Values, trips};
 use super::resident::resident;
+use super::triangles::{ROWS, Triangle};
 use crate::engine::{
     Match, Matched, Pipeline, Registry, Site, Step, Tables, Transformation, matches, places,
 };
@@ -121,6 +122,7 @@ fn optimized<'p>(
     run.everywhere(MapFusion::default());
     run.everywhere(MapReduceFusion::default());
     run.lift();
+    run.triangles();
     run.best_of(orders, WORTHWHILE);
     run.best_of(|_, _| vec![SiblingMapFusion::default()], WORTHWHILE);
     run.best_of(|_, _| vec![MapCollapse::default()], WORTHWHILE);
@@ -254,6 +256,41 @@ impl Run<'_> {
         }
     }
 
+    /// Triangular products become products of matrices, but for triangles on the diagonal, if that gains.
+    fn triangles(&mut self) {
+        let all = places(self.pipeline.program(), &LiftToLibrary::default());
+        let found = |run: &Self, at: &str| {
+            let program = run.pipeline.program();
+            let places = places(program, &LiftToLibrary::default());
+            places.into_iter().find(|found| name(program, found) == at)
+        };
+        let names: Vec<String> = all.iter().map(|found| name(self.pipeline.program(), found)).collect();
+        for at in names {
+            let Some(place) = found(self, &at) else { continue };
+            let Some(triangle) = Triangle::of(self.pipeline.program(), &place) else { continue };
+            let steps = self.pipeline.applications().count();
+            let before = (self.seconds(), self.seconds_of_one_thread());
+            let mut best: Option<(f64, i64)> = None;
+            for rows in ROWS {
+                if triangle.block(self.pipeline, &place, rows).is_some() {
+                    let after = self.seconds();
+                    let is_better =
+                        after < TILING_GAIN * before.0 && self.seconds_of_one_thread() <= before.1;
+                    if is_better && best.is_none_or(|(least, _)| after < least) {
+                        best = Some((after, rows));
+                    }
+                }
+                self.undo_to(steps);
+            }
+            let Some((after, rows)) = best else { continue };
+            let program = self.program();
+            if triangle.block(self.pipeline, &place, rows).is_some() {
+                let programs = program.zip(self.program());
+                self.decide(&LiftToLibrary::default(), at, (before.0, after), true, programs);
+            }
+        }
+    }
+
     /// At each place, keeps the candidate after which the program is fastest, if it gains by a factor.
     fn best_of<T: Transformation + Clone + Default + 'static>(
         &mut self,
@@ -263,12 +300,9 @@ impl Run<'_> {
         let mut done = BTreeSet::new();
         for _ in 0..MOST_PLACES {
             let program = self.pipeline.program();
-            let name = |found: &Match| {
-                found.paths(program).iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
-            };
-            let next = places(program, &T::default()).into_iter().find(|found| !done.contains(&name(found)));
-            let Some(found) = next else { return };
-            let at = name(&found);
+            let mut all = places(program, &T::default()).into_iter();
+            let Some(found) = all.find(|found| !done.contains(&name(program, found))) else { return };
+            let at = name(program, &found);
             let candidates = candidates(program, &found);
             done.insert(at.clone());
             let before = self.seconds();
@@ -345,6 +379,11 @@ impl Run<'_> {
         }
         self.decisions.push(decision);
     }
+}
+
+/// The paths of a match.
+fn name(program: &Sdfg, found: &Match) -> String {
+    found.paths(program).iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// The parameters of the map of a match at its first node.

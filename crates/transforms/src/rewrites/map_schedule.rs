@@ -1,7 +1,7 @@
 //! [`MapSchedule`].
 
 use sdfg::edit::{EditError, Editor};
-use sdfg::ir::{NodeKind, Schedule, ScheduleKind};
+use sdfg::ir::{BlockShape, NodeKind, OpenMpSchedule, Schedule, ScheduleKind, Team};
 use serde::{Deserialize, Serialize};
 
 use super::{anchored, described, nested_maps};
@@ -21,6 +21,7 @@ use crate::pattern::{NodeClass, Pattern};
 ///
 /// - The map has this schedule already, or brings its contents to a device.
 /// - `schedule` is none of `default`, `sequential`, `unrolled`, `simd`, `cpu_multicore` and `gpu_block`.
+/// - `sharing` is none of `static`, `dynamic` and `guided`, or the schedule has no threads of the host.
 /// - For `gpu_block`: the map is in no kernel of a GPU, or in another map of this schedule.
 /// - For `simd`: lanes cannot run the contents of the map.
 ///
@@ -79,6 +80,10 @@ use crate::pattern::{NodeClass, Pattern};
 pub struct MapSchedule {
     /// `default`, `sequential`, `unrolled`, `simd`, `cpu_multicore` or `gpu_block`.
     pub schedule: String,
+    /// How threads of the host share iterations: `static` (equal parts), `dynamic` (a thread that is free takes the next one) or
+    /// `guided`. `dynamic` is for iterations that take different times, as rows of a triangle do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sharing: Option<String>,
 }
 
 static METADATA: Metadata = Metadata {
@@ -89,12 +94,20 @@ static METADATA: Metadata = Metadata {
     soundness: Soundness::ChangesRounding,
     is_strict: false,
     file: include_str!("map_schedule.rs"),
-    parameters: &[Parameter {
-        name: "schedule",
-        ty: "word",
-        default: None,
-        summary: "`default`, `sequential`, `unrolled`, `simd`, `cpu_multicore` or `gpu_block`.",
-    }],
+    parameters: &[
+        Parameter {
+            name: "schedule",
+            ty: "word",
+            default: None,
+            summary: "`default`, `sequential`, `unrolled`, `simd`, `cpu_multicore` or `gpu_block`.",
+        },
+        Parameter {
+            name: "sharing",
+            ty: "word",
+            default: Some("`static`"),
+            summary: "How threads of the host share iterations: `static`, `dynamic` or `guided`.",
+        },
+    ],
 };
 
 anchored!(MapSchedule);
@@ -102,24 +115,44 @@ anchored!(MapSchedule);
 impl MapSchedule {
     /// A schedule by its name.
     pub fn new(schedule: &str) -> Self {
-        MapSchedule { schedule: schedule.to_owned() }
+        MapSchedule { schedule: schedule.to_owned(), sharing: None }
+    }
+
+    /// The same, where threads take the next iteration when they are free.
+    #[must_use]
+    pub fn dynamic(self) -> Self {
+        MapSchedule { sharing: Some(OpenMpSchedule::Dynamic.name().to_owned()), ..self }
     }
 
     fn chosen(&self) -> Result<Schedule, Refusal> {
-        match self.schedule.as_str() {
-            "default" => Ok(Schedule::default()),
-            "sequential" => Ok(Schedule::Sequential),
-            "unrolled" => Ok(Schedule::Unrolled),
-            "simd" => Ok(Schedule::Simd),
-            "cpu_multicore" => Ok(Schedule::CpuMulticore(sdfg::ir::Team::default())),
-            "gpu_block" => Ok(Schedule::GpuBlock(sdfg::ir::BlockShape::default())),
+        let sharing = self.sharing.as_deref().map(|name| {
+            let known = OpenMpSchedule::ALL.into_iter().find(|sharing| sharing.name() == name);
+            known.ok_or_else(|| {
+                let reason = format!("`{name}` is none of `static`, `dynamic` and `guided`");
+                Refusal::Parameter { parameter: "sharing", reason }
+            })
+        });
+        let sharing = sharing.transpose()?;
+        let team = || Team { sharing: sharing.unwrap_or_default(), ..Team::default() };
+        let schedule = match self.schedule.as_str() {
+            "default" => Schedule::Default(team()),
+            "sequential" => Schedule::Sequential,
+            "unrolled" => Schedule::Unrolled,
+            "simd" => Schedule::Simd,
+            "cpu_multicore" => Schedule::CpuMulticore(team()),
+            "gpu_block" => Schedule::GpuBlock(BlockShape::default()),
             other => {
                 let reason = format!(
                     "`{other}` is none of `default`, `sequential`, `unrolled`, `simd`, `cpu_multicore` and `gpu_block`"
                 );
-                Err(Refusal::Parameter { parameter: "schedule", reason })
+                return Err(Refusal::Parameter { parameter: "schedule", reason });
             }
+        };
+        if sharing.is_some() && !matches!(schedule, Schedule::Default(_) | Schedule::CpuMulticore(_)) {
+            let reason = format!("`{}` has no threads of the host", self.schedule);
+            return Err(Refusal::Parameter { parameter: "sharing", reason });
         }
+        Ok(schedule)
     }
 }
 

@@ -4,7 +4,7 @@ use sdfg::analysis::bound_alias;
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{EdgeId, Map, NodeId, NodeKind, StateId};
 use sdfg::subset::Range;
-use sdfg::symbolic::{Expr, Sign, Symbol};
+use sdfg::symbolic::{Assumptions, Expr, Sign, Symbol};
 use serde::{Deserialize, Serialize};
 
 use super::map_pair::touched;
@@ -177,15 +177,27 @@ pub(super) fn no_binding(site: &Site<'_>, edge: EdgeId) -> Result<(), Refusal> {
     }
 }
 
-/// The two parts of a range.
-fn parts(range: &Range, count: &Expr, ascends: bool) -> [Range; 2] {
+/// The two parts of a range, where `known` is known whether or not the range has values.
+fn parts(range: &Range, count: &Expr, ascends: bool, known: &Assumptions) -> [Range; 2] {
     let middle = &range.begin + &(&range.step * count);
-    let end = if ascends { Expr::min(&middle, &range.end) } else { Expr::max(&middle, &range.end) };
+    let is_first = |one: &Expr, other: &Expr| {
+        let (least, most) = if ascends { (one, other) } else { (other, one) };
+        least.le(most, known).is_proved()
+    };
+    let end = if is_first(&middle, &range.end) {
+        middle.clone()
+    } else if is_first(&range.end, &middle) {
+        range.end.clone()
+    } else if ascends {
+        Expr::min(&middle, &range.end)
+    } else {
+        Expr::max(&middle, &range.end)
+    };
     [Range { end, ..range.clone() }, Range { begin: middle, ..range.clone() }]
 }
 
 impl MapSplit {
-    fn ascends(&self, range: &Range, known: &sdfg::symbolic::Assumptions) -> Option<bool> {
+    fn ascends(&self, range: &Range, known: &Assumptions) -> Option<bool> {
         match range.step.sign(known) {
             Sign::Positive => Some(true),
             Sign::Negative => Some(false),
@@ -238,7 +250,12 @@ impl Transformation for MapSplit {
         let known = sdfg::analysis::symbol_facts_at(editor.sdfg(), state, tree.scope_of(entry));
         let range = map.ranges.0.get(self.dimension).ok_or(EditError::NoNode(entry))?;
         let ascends = self.ascends(range, &known).ok_or(EditError::NoNode(entry))?;
-        let [first, second] = parts(range, &self.count.0, ascends);
+        // A dimension has its values in iterations of those before it.
+        let mut within = known;
+        for (symbol, range) in map.params.iter().zip(&map.ranges.0).take(self.dimension) {
+            range.constrain(symbol.clone(), &mut within);
+        }
+        let [first, second] = parts(range, &self.count.0, ascends, &within);
         let copy = editor.copy_scope(state, entry)?;
         set_range(editor, (state, entry), &map, self.dimension, first)?;
         set_range(editor, (state, copy), &map, self.dimension, second)
