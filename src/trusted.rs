@@ -140,6 +140,36 @@ pub fn through_opencl(plan: &Plan) -> Result<Library, String> {
 /// # Errors
 /// The failed step: building a stand-in, printing, compiling with the compiler's messages, or loading.
 pub fn through_cuda_driver(plan: &Plan) -> Result<Library, String> {
+    with_stand_ins(|compiler| {
+        // SAFETY: see the head of this file.
+        unsafe { compiler.load(plan, &SourceOptions::default()) }
+            .map_err(|error| format!("by way of the driver of CUDA: {error}"))
+    })
+}
+
+/// Writes the shared library of [`through_cuda_driver`] to a file.
+///
+/// # Errors
+/// As [`through_cuda_driver`].
+pub fn library_through_cuda_driver(plan: &Plan, path: &Path) -> Result<(), String> {
+    with_stand_ins(|compiler| {
+        compiler
+            .shared_library(plan, &SourceOptions::default(), path)
+            .map_err(|error| format!("by way of the driver of CUDA: {error}"))
+    })
+}
+
+/// The library that stands for the driver of CUDA.
+///
+/// # Errors
+/// The messages of the compiler.
+pub fn stand_in_for_the_cuda_driver() -> Result<std::path::PathBuf, String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cuda");
+    Ok(stand_ins::StandIns::built(&folder)?.driver)
+}
+
+/// Calls a function with a compiler whose programs use the stand-ins for CUDA.
+fn with_stand_ins<T>(build: impl FnOnce(CCompiler) -> Result<T, String>) -> Result<T, String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cuda");
     let stand_ins = stand_ins::StandIns::built(&folder)?;
     let definitions = [
@@ -149,9 +179,7 @@ pub fn through_cuda_driver(plan: &Plan) -> Result<Library, String> {
     let mut arguments =
         vec!["-O0", "-Wall", "-Wextra", "-Werror", NARROW_ELEMENTS, "-DSDFG_DEVICE_CACHE=\"\""];
     arguments.extend(definitions.iter().map(String::as_str));
-    // SAFETY: see the head of this file.
-    unsafe { CCompiler::new("gcc", &arguments).with_cuda().load(plan, &SourceOptions::default()) }
-        .map_err(|error| format!("by way of the driver of CUDA: {error}"))
+    build(CCompiler::new("gcc", &arguments).with_cuda())
 }
 
 /// Runs a program on the arguments that the interpreter takes.
@@ -184,6 +212,15 @@ pub fn call(call: Call<'_, '_>) -> Result<(), CallError> {
 pub fn run_prepared(call: &mut PreparedCall<'_, '_>) -> Result<(), CallError> {
     // SAFETY: see the head of this file.
     unsafe { call.run() }
+}
+
+/// Starts a call with checked arguments on the default stream of the device, and waits for it.
+///
+/// # Errors
+/// As [`PreparedCall::start`].
+pub fn start(call: &mut PreparedCall<'_, '_>) -> Result<(), CallError> {
+    // SAFETY: see the head of this file; the default stream is null.
+    unsafe { call.start(std::ptr::null_mut()) }?.wait()
 }
 
 /// Runs the program of a rank on one thread.

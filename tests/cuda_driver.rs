@@ -227,3 +227,51 @@ fn large_literals_wrap_with_other_indices() {
 fn memory_that_a_branch_uses_first_is_there() {
     device::streams::memory_that_a_branch_uses_first_is_there(Device::CudaDriver);
 }
+
+/// See `device::start::runs_are_commands_of_the_callers_stream`.
+#[test]
+fn runs_are_commands_of_the_callers_stream() {
+    device::start::runs_are_commands_of_the_callers_stream(Device::CudaDriver);
+}
+
+/// See `device::start::memory_of_the_host_lasts_for_started_runs`.
+#[test]
+fn memory_of_the_host_lasts_for_started_runs() {
+    device::start::memory_of_the_host_lasts_for_started_runs(Device::CudaDriver);
+}
+
+/// See `runtime::failures_of_started_runs_are_told`.
+#[test]
+fn failures_of_started_runs_are_told() {
+    runtime::failures_of_started_runs_are_told(Device::CudaDriver);
+}
+
+/// See `device::start::calls_start_runs`.
+#[test]
+fn calls_start_runs() {
+    device::start::calls_start_runs(Device::CudaDriver);
+}
+
+/// See `runtime::ranges_that_the_program_sets_become_kernels`.
+#[test]
+fn ranges_that_the_program_sets_become_kernels() {
+    runtime::ranges_that_the_program_sets_become_kernels(Device::CudaDriver);
+}
+
+/// See `runtime::registers_of_the_host_are_its_memory`.
+#[test]
+fn registers_of_the_host_are_its_memory() {
+    runtime::registers_of_the_host_are_its_memory(Device::CudaDriver);
+}
+
+/// See `runtime::arguments_are_lent_up_to_their_last_element`.
+#[test]
+fn arguments_are_lent_up_to_their_last_element() {
+    runtime::arguments_are_lent_up_to_their_last_element(Device::CudaDriver);
+}
+
+/// See `runtime::memory_of_the_device_for_each_iteration_is_refused`.
+#[test]
+fn memory_of_the_device_for_each_iteration_is_refused() {
+    runtime::memory_of_the_device_for_each_iteration_is_refused(Device::CudaDriver);
+}

@@ -246,3 +246,21 @@ fn large_literals_wrap_with_other_indices() {
 fn memory_that_a_branch_uses_first_is_there() {
     device::streams::memory_that_a_branch_uses_first_is_there(Device::Cuda);
 }
+
+/// See `device::start::runs_are_commands_of_the_callers_stream`.
+#[test]
+fn runs_are_commands_of_the_callers_stream() {
+    device::start::runs_are_commands_of_the_callers_stream(Device::Cuda);
+}
+
+/// See `device::start::memory_of_the_host_lasts_for_started_runs`.
+#[test]
+fn memory_of_the_host_lasts_for_started_runs() {
+    device::start::memory_of_the_host_lasts_for_started_runs(Device::Cuda);
+}
+
+/// See `device::start::calls_start_runs`.
+#[test]
+fn calls_start_runs() {
+    device::start::calls_start_runs(Device::Cuda);
+}

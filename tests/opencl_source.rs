@@ -360,3 +360,67 @@ fn memory_that_a_branch_uses_first_is_there() {
     }
     device::streams::memory_that_a_branch_uses_first_is_there(Device::OpenCl);
 }
+
+/// See `device::start::runs_are_commands_of_the_callers_stream`.
+#[test]
+fn runs_are_commands_of_the_callers_stream() {
+    if has_opencl() {
+        device::start::runs_are_commands_of_the_callers_stream(Device::OpenCl);
+    }
+}
+
+/// See `device::start::memory_of_the_host_lasts_for_started_runs`.
+#[test]
+fn memory_of_the_host_lasts_for_started_runs() {
+    if has_opencl() {
+        device::start::memory_of_the_host_lasts_for_started_runs(Device::OpenCl);
+    }
+}
+
+/// See `runtime::failures_of_started_runs_are_told`.
+#[test]
+fn failures_of_started_runs_are_told() {
+    if has_opencl() {
+        runtime::failures_of_started_runs_are_told(Device::OpenCl);
+    }
+}
+
+/// See `device::start::calls_start_runs`.
+#[test]
+fn calls_start_runs() {
+    if has_opencl() {
+        device::start::calls_start_runs(Device::OpenCl);
+    }
+}
+
+/// See `runtime::ranges_that_the_program_sets_become_kernels`.
+#[test]
+fn ranges_that_the_program_sets_become_kernels() {
+    if has_opencl() {
+        runtime::ranges_that_the_program_sets_become_kernels(Device::OpenCl);
+    }
+}
+
+/// See `runtime::registers_of_the_host_are_its_memory`.
+#[test]
+fn registers_of_the_host_are_its_memory() {
+    if has_opencl() {
+        runtime::registers_of_the_host_are_its_memory(Device::OpenCl);
+    }
+}
+
+/// See `runtime::arguments_are_lent_up_to_their_last_element`.
+#[test]
+fn arguments_are_lent_up_to_their_last_element() {
+    if has_opencl() {
+        runtime::arguments_are_lent_up_to_their_last_element(Device::OpenCl);
+    }
+}
+
+/// See `runtime::memory_of_the_device_for_each_iteration_is_refused`.
+#[test]
+fn memory_of_the_device_for_each_iteration_is_refused() {
+    if has_opencl() {
+        runtime::memory_of_the_device_for_each_iteration_is_refused(Device::OpenCl);
+    }
+}

@@ -11,6 +11,7 @@ import struct
 
 import numpy
 
+from .device import DeviceMemory
 from .expression import Expression
 
 # For each element type its name in NumPy, and how `struct` writes it; complex numbers are two floats.
@@ -50,6 +51,8 @@ class Array:
             strides, offset, elements = [f"({text})*{lanes}" for text in strides], f"({offset})*{lanes}", f"({elements})*{lanes}"
             shape.append(str(lanes))
             strides.append("1")
+        #: Whether the program has it in memory of a device, so that a caller may have it there.
+        self.is_on_device = False
         self._is_scalar = description["kind"] == "scalar" and not lanes
         # A scalar that the program reads before it writes it may be given as a number, and then keeps its value as numbers do.
         self._number = Scalar(description, index) if self._is_scalar and description["access"] == "read_write" else None
@@ -79,6 +82,9 @@ class Array:
 
     def check(self, value):
         """Looks at everything but sizes that depend on symbols."""
+        if type(value) is DeviceMemory:
+            self._check_device_memory(value)
+            return
         # One flag says of most arrays all that there is to say about memory.
         if not (
             type(value) is numpy.ndarray
@@ -91,6 +97,28 @@ class Array:
         for at, extent in self._constants:
             if shape[at] != extent:
                 raise ValueError(f"dimension {at} of argument {self.name} is {shape[at]}, but the program takes {extent}")
+
+    def _check_device_memory(self, value):
+        """The same of memory of a device."""
+        if not self.is_on_device:
+            raise TypeError(f"argument {self.name} lies on the device, but the program takes it in memory of the host: its storage is not gpu_global")
+        if numpy.dtype(value.typestr) != self.dtype:
+            raise TypeError(f"argument {self.name} has elements of type {value.typestr}, but the program takes {self.dtype}")
+        if value.ndim != len(self.shape):
+            raise ValueError(
+                f"argument {self.name} has {_counted(value.ndim)}, but the program takes {_counted(len(self.shape))}: {self}"
+            )
+        if self.is_written and value.is_read_only:
+            raise ValueError(f"argument {self.name} is read-only, but the program writes it")
+        if not self.is_dense:
+            raise ValueError(f"argument {self.name} lies on the device, but the program takes it with strides, which calls from Python have on the host only")
+        dense = DeviceMemory.strides(value, self.dtype.itemsize)
+        packed = tuple(math.prod(value.shape[at + 1 :]) * self.dtype.itemsize for at in range(value.ndim))
+        if value.size > 0 and any(extent > 1 and a != b for extent, a, b in zip(value.shape, dense, packed)):
+            raise ValueError(f"argument {self.name} has strides, but the program takes its elements in row-major order with nothing between them")
+        for at, extent in self._constants:
+            if value.shape[at] != extent:
+                raise ValueError(f"dimension {at} of argument {self.name} is {value.shape[at]}, but the program takes {extent}")
 
     def _check_slowly(self, value):
         if not isinstance(value, numpy.ndarray):
@@ -138,6 +166,8 @@ class Array:
 
     def address(self, value, symbols):
         """What the program gets."""
+        if type(value) is DeviceMemory:
+            return value.address
         address = value.__array_interface__["data"][0]
         if self.is_dense:
             return address

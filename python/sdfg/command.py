@@ -46,6 +46,7 @@ def compile(
     may_overlap=(),
     allow_external=False,
     retarget=None,
+    target=None,
     cache=True,
     comm=None,
 ):
@@ -65,6 +66,7 @@ def compile(
     - may_overlap: names of arguments of which any two may be given memory that overlaps.
     - allow_external: the program may bring C and C++ code and libraries of its own, which may do whatever you may.
     - retarget: "cpu" gives schedules and storages of GPUs and FPGAs those of the CPU; the changes are the text of a CompileWarning.
+    - target: "cuda" or "opencl" runs kernels on a device, by its driver; the C compiler `cc` is needed.
     - cache: whether compiled code is kept, and taken if it is there.
     - comm: of a distributed program (`sdfg distribute`), the communicator of mpi4py whose ranks run it; without, all ranks.
 
@@ -84,6 +86,7 @@ def compile(
         *(f"--may-overlap={name}" for name in may_overlap),
         *["--allow-external"] * bool(allow_external),
         *(f"--retarget={machine}" for machine in [retarget] if machine is not None),
+        *(f"--target={machine}" for machine in [target] if machine is not None),
         *["--no-cache"] * (not cache),
     ]
     (code, description, message), front_end = shared(comm, lambda: _compiled_package(program, options, cache and not allow_external))
@@ -101,13 +104,32 @@ def _compiled_package(program, options, is_kept):
         key = _content(command, options, path, text) if is_kept else None
         if key not in _compiled:
             package = os.path.join(folder, "package")
-            message = _run(command, ["compile", "--emit=package", f"--output={package}", *options, "--", path], text)
+            is_for_device = any(option.startswith("--target=") for option in options)
+            make = _device_package if is_for_device else _package
+            message = make(command, package, [*options, "--", path], text)
             made = (*_opened(package), message)
             # Of two threads that compile the same, one is first.
             made = made if key is None else _compiled.setdefault(key, made)
         else:
             made = _compiled[key]
     return made, front_end
+
+
+def _package(command, package, options, text):
+    """Writes a package; what the command says."""
+    return _run(command, ["compile", "--emit=package", f"--output={package}", *options], text)
+
+
+def _device_package(command, package, options, text):
+    """Writes the parts of a package that calls need, of a program for a device; what the command says."""
+    os.makedirs(os.path.join(package, "include"))
+    os.makedirs(os.path.join(package, "lib"))
+    description = os.path.join(package, "include", "program.json")
+    message = _run(command, ["compile", "--emit=interface", f"--output={description}", *options], text)
+    with open(description, encoding="utf-8") as file:
+        name = json.load(file)["program"]
+    _run(command, ["compile", "--emit=so", f"--output={os.path.join(package, 'lib', f'lib{name}.so')}", *options], text)
+    return message
 
 
 def _program(code, description, comm, **options):

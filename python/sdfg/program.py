@@ -12,6 +12,7 @@ import numpy
 
 from .argument import Array, Scalar
 from .callback import Callback, Run
+from .device import DeviceMemory, Started, is_device_memory, stream_address
 from .field import takes_fields, unpacked
 from .front_end import FrontEnd
 from .stream import Passed, Stream
@@ -65,6 +66,10 @@ class Program:
         arguments = [self._make_argument(each, index) for index, each in enumerate(description["arguments"])]
         self._callbacks = [Callback(each, len(arguments) + at) for at, each in enumerate(callbacks)]
         self._set_arguments(arguments)
+        #: Names of arguments in memory of a device; None of a program without a device.
+        self._on_device = description.get("device")
+        for array in self._arrays:
+            array.is_on_device = array.name in (self._on_device or ())
         self._open(code, threads)
 
     def _set_arguments(self, arguments):
@@ -97,6 +102,9 @@ class Program:
         self._invoke = function("__invoke", status, pointer, pointer)
         self._error = function("_error", ctypes.c_char_p, pointer)
         destroy = function("_destroy", None, pointer)
+        if self._on_device is not None:
+            self._start = function("__start", status, pointer, pointer, pointer)
+            self._wait = function("_wait", status, pointer)
         self._stop = function("_stop", None, pointer, ctypes.c_char_p) if self._callbacks else None
         self._configuration = self._make_configuration(_thread_count(threads))
         # A processor that the code has no version for is told now, not at the first call.
@@ -110,8 +118,37 @@ class Program:
         A queue of a stream is a list or a `collections.deque`, which holds its elements at the end of the run.
         Symbols that are extents of arrays follow from these. A structure of a DaCe program is passed as one value or by its members. Programs
         of GT4Py take its fields. A program that was a function with `@dace.program` also takes arguments by position, and takes the values of
-        its closure itself.
+        its closure itself. Arrays with the storage `gpu_global` may lie on a device of CUDA (`__cuda_array_interface__`).
         """
+        return self._called(positional, arguments, lambda instance: self._invoke(instance.handle, instance.pointers))[0]
+
+    def start(self, /, *positional, stream=None, **arguments):
+        """Starts a run on a stream: a value whose `wait` has the results.
+
+        `stream` is a stream of CuPy, PyTorch or Numba, a queue of PyOpenCL, the address of one, or None for the default stream. The run follows
+        what is in the stream, and what is given to the stream then follows the run. Arguments of the host have their results behind `wait`, and
+        must stay as they are before.
+        """
+        if self._on_device is None:
+            raise TypeError(f"{self.name} uses no device: call it, or compile it with target='cuda' or 'opencl'")
+        if self._streams or self._callbacks:
+            raise TypeError(f"{self.name} has streams or callbacks as arguments: call it")
+        address = stream_address(stream)
+        results, instance, given = self._called(
+            positional, arguments, lambda instance: self._start(instance.handle, address, instance.pointers), keeps=True
+        )
+
+        def wait():
+            status = self._wait(instance.handle)
+            failure = self._failure(status, self._error(instance.handle)) if status else None
+            self._idle.append(instance)
+            if failure is not None:
+                raise failure
+
+        return Started(wait, results, given)
+
+    def _called(self, positional, arguments, invoke, keeps=False):
+        """Calls a function with an instance that has the arguments. The results, and the instance and arguments, if they are kept."""
         arguments = self._front_end.completed(self._front_end.named(self, positional, arguments), self.arguments)
         functions = self._functions(arguments) if self._callbacks else {}
         if self._takes_fields:
@@ -128,6 +165,7 @@ class Program:
         except IndexError:
             instance = self._new_instance()
         passed_streams = Passed()
+        is_kept = False
         try:
             self._pass(instance, arguments, symbols)
             for stream in self._streams:
@@ -141,17 +179,19 @@ class Program:
                 for callback, function in zip(self._callbacks, passed):
                     instance.pointers[callback.index] = ctypes.cast(function, ctypes.c_void_p)
             self._has_begun = True
-            status = self._invoke(instance.handle, instance.pointers)
+            status = invoke(instance)
             if functions and run.error is not None:
                 raise run.error
             if status:
                 raise self._failure(status, self._error(instance.handle))
             passed_streams.hand_back()
+            is_kept = keeps
         finally:
             passed_streams.free()
-            self._idle.append(instance)
+            if not is_kept:
+                self._idle.append(instance)
         results = tuple(array.result(arguments[array.name]) for array in self._results)
-        return results if len(results) > 1 else results[0] if results else None
+        return results if len(results) > 1 else results[0] if results else None, instance, arguments
 
     def _functions(self, arguments):
         """Takes the functions for callbacks out of the arguments."""
@@ -177,7 +217,8 @@ class Program:
                 continue
             value = arguments[array.name]
             if type(value) is not numpy.ndarray:
-                value = arguments[array.name] = array.of_number(value)
+                known = DeviceMemory(array.name, value) if is_device_memory(value) else array.of_number(value)
+                value = arguments[array.name] = known
             array.check(value)
             for dimension, symbol in array.bound:
                 extent = value.shape[dimension]

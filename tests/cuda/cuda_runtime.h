@@ -11,7 +11,7 @@
 #include "streams.h"
 #include "threads.h"
 
-enum cudaError_t { cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorInvalidConfiguration = 9 };
+enum cudaError_t { cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorInvalidConfiguration = 9, cudaErrorNotReady = 600 };
 enum cudaMemcpyKind { cudaMemcpyDefault = 4 };
 enum cudaMemPoolAttr { cudaMemPoolAttrReleaseThreshold = 4 };
 enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
@@ -82,6 +82,10 @@ static inline cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
         stand_in_streams.next_run();
     }
     return stand_in_last;
+}
+static inline cudaError_t cudaStreamQuery(cudaStream_t stream) {
+    const StandInTurn turn;
+    return turn.stream(stream)->first != NULL ? cudaErrorNotReady : stand_in_last;
 }
 static inline cudaError_t cudaDeviceSynchronize() {
     const StandInTurn turn;

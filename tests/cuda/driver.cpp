@@ -25,7 +25,7 @@
 
 namespace {
 
-enum Error { Success = 0, InvalidValue = 1, OutOfMemory = 2, NotInitialized = 3, NoDevice = 100, InvalidDevice = 101, InvalidContext = 201, NoBinary = 209, InvalidHandle = 400, NotFound = 500, IllegalAddress = 700, LaunchOutOfResources = 701 };
+enum Error { Success = 0, InvalidValue = 1, OutOfMemory = 2, NotInitialized = 3, NoDevice = 100, InvalidDevice = 101, InvalidContext = 201, NoBinary = 209, InvalidHandle = 400, NotFound = 500, NotReady = 600, IllegalAddress = 700, LaunchOutOfResources = 701 };
 
 struct Module {
     void *library;
@@ -451,6 +451,8 @@ int cuLaunchKernel(Function *function, unsigned x, unsigned y, unsigned z, unsig
 }
 /* The kernels that ran on a device: of this stand-in only. */
 int standInLaunches(int device) { return devices[device].launches; }
+/* The order of the next commands: of this stand-in only. */
+void standInSetOrder(int device, unsigned order) { devices[device].streams.runs = order; }
 int cuStreamCreate(StandInStream **stream, unsigned flags) {
     ENTER;
     *stream = device->streams.open(false);
@@ -475,6 +477,22 @@ int cuStreamSynchronize(StandInStream *asked) {
         device->streams.next_run();
     }
     return device->error;
+}
+int cuStreamQuery(StandInStream *asked) {
+    ENTER;
+    const StandInStream *const stream = stream_of(*device, asked);
+    return stream == NULL ? InvalidHandle : stream->first != NULL ? NotReady : Success;
+}
+int cuStreamGetCtx(StandInStream *stream, Device **context) {
+    ENTER;
+    *context = device;
+    for (Device &other : devices) {
+        if (stream != NULL && other.streams.has(stream)) {
+            *context = &other;
+            return Success;
+        }
+    }
+    return stream == NULL ? Success : InvalidHandle;
 }
 int cuStreamWaitEvent(StandInStream *asked, Event *event, unsigned flags) {
     ENTER;

@@ -2,6 +2,7 @@
 
 pub(crate) mod checked;
 pub(crate) mod queues;
+pub(crate) mod start;
 pub(crate) mod streams;
 
 use sdfg::dtype::ScalarType;

@@ -6,7 +6,8 @@ use sdfg_codegen::lower::{Instrumentation, LowerOptions, ProfileLevel, lower};
 use sdfg_programs::random::Device;
 use sdfg_programs::trusted;
 
-use super::device::{interpreted, on_device, parsed, plan_of, planned, small_numbers};
+use super::device::start::{runs, started};
+use super::device::{interpreted, on_device, parsed, plan_of, planned, small_numbers, transformed};
 
 /// Without enough memory of the device, a run ends with a status and the sizes, of which one is a part of a text, and the next run
 /// succeeds.
@@ -160,4 +161,158 @@ pub(crate) fn rows_of_parts_are_copied(device: Device) {
     given.set("B", small_numbers([7, 8], 3));
     let (expected, found) = (interpreted(&program, &given), on_device(&program, &given, device));
     assert_eq!(expected.get("B"), found.get("B"));
+}
+
+/// Maps over ranges that the program sets become kernels, whose data has the extents of its containers on the device.
+pub(crate) fn ranges_that_the_program_sets_become_kernels(device: Device) {
+    let program = parsed(
+        "sdfg ranges {
+  symbol N: i64
+  array A: f64[N]
+  array W: i64[1]
+  transient array T: f64[N]
+  array B: f64[N]
+  for steps: k = 0:3 {
+    state before {}
+    -> s with (L = W[0] + k)
+    state s {
+      access A
+      access T
+      access B
+      map m [i = k:L] {
+        tasklet t (x) -> (y) { y = 2.0 * x }
+        m.A -> t.x: A[i]
+        t.y -> m.T: T[i]
+      }
+      map n [i = k:L] {
+        tasklet u (x, z) -> (y) { y = x + z }
+        n.T -> u.x: T[i]
+        n.A -> u.z: A[L - 1 - i + k]
+        u.y -> n.B: B[i]
+      }
+      A -> m.A
+      m.T -> T
+      T -> n.T
+      A -> n.A
+      n.B -> B
+    }
+  }
+}",
+    );
+    let (program, kernels) = transformed(program.sdfg());
+    assert_eq!(kernels, 2);
+    // No iterations, some, and all.
+    for last in [0, 3, 6] {
+        let mut given = Arguments::new().with_symbol("N", 8);
+        given.set("A", small_numbers([8], 3));
+        given.set("B", small_numbers([8], 2));
+        let words = i64::to_le_bytes(last).to_vec();
+        let word = sdfg::tensor::Tensor::from_bytes(sdfg::dtype::ScalarType::I64.into(), vec![1], words);
+        given.set("W", word.unwrap_or_else(|error| panic!("{error}")));
+        let (expected, found) = (interpreted(&program, &given), on_device(&program, &given, device));
+        assert_eq!(expected.get("B"), found.get("B"), "{last}");
+    }
+}
+
+/// Code of the host has memory for transients in storage `register`.
+pub(crate) fn registers_of_the_host_are_its_memory(device: Device) {
+    let program = parsed(
+        "sdfg registers {
+  symbol N: i64
+  array A: f64[N]
+  transient scalar r: f64 storage(register)
+  transient array R: f64[N] storage(register)
+  array B: f64[N] storage(gpu_global)
+  state first {
+    access A
+    access r
+    access R
+    tasklet t (x) -> (y) { y = 3.0 * x }
+    A -> t.x: A[0]
+    t.y -> r
+    map h [i = 0:N] {
+      tasklet v (x, z) -> (y) { y = x + z }
+      h.A -> v.x: A[i]
+      h.r -> v.z: r
+      v.y -> h.R: R[i]
+    }
+    A -> h.A
+    r -> h.r
+    h.R -> R
+  }
+  state second {
+    access R
+    access B
+    R -> B
+  }
+  state third {
+    access B
+    map m [i = 0:N] schedule(gpu_grid) {
+      tasklet t (x) -> (y) { y = 2.0 * x }
+      m.B -> t.x: B[i]
+      t.y -> m.B: B[i]
+    }
+    access C = B
+    B -> m.B
+    m.B -> C
+  }
+}",
+    );
+    let mut given = Arguments::new().with_symbol("N", 6);
+    given.set("A", small_numbers([6], 3));
+    given.set("B", small_numbers([6], 2));
+    let (expected, found) = (interpreted(&program, &given), on_device(&program, &given, device));
+    assert_eq!(expected.get("B"), found.get("B"));
+}
+
+/// A transient of an iteration in storage `gpu_global` is refused with its reason.
+pub(crate) fn memory_of_the_device_for_each_iteration_is_refused(device: Device) {
+    let program = parsed(
+        "sdfg own {
+  array A: f64[4] storage(gpu_global)
+  transient array T: f64[2] storage(gpu_global)
+  state s {
+    access A
+    map m [i = 0:4] schedule(gpu_grid) {
+      access T
+      tasklet t () -> (y) { y = 1.0 }
+      tasklet u (x) -> (y) { y = x }
+      t.y -> T: T[0]
+      T -> u.x: T[0]
+      u.y -> m.A: A[i]
+    }
+    m.A -> A
+  }
+}",
+    );
+    let text = plan_of(&program, device).map(|_| ()).expect_err("it is refused").to_string();
+    assert!(text.contains("`T` in storage `gpu_global`, of which each iteration has one"), "{text}");
+}
+
+/// Streams of another device and kernels that fail have messages.
+pub(crate) fn failures_of_started_runs_are_told(device: Device) {
+    runs(&started(), "errors.c", &[], device);
+}
+
+/// An argument whose strides reach further than its size says is copied to the device and back up to its last element.
+pub(crate) fn arguments_are_lent_up_to_their_last_element(device: Device) {
+    let program = parsed(
+        "sdfg reaches {
+  symbol N: i64
+  symbol S: i64
+  array A: f64[N] strides(S) size(N) storage(gpu_global)
+  state s {
+    access A
+    map m [i = 0:N] schedule(gpu_grid) {
+      tasklet t (x) -> (y) { y = 2.0 * x }
+      m.A -> t.x: A[i]
+      t.y -> m.A: A[i]
+    }
+    access B = A
+    A -> m.A
+    m.A -> B
+  }
+}",
+    );
+    runs(&program, "reaches.c", &[], device);
 }

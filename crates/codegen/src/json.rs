@@ -24,6 +24,9 @@ struct Description<'i> {
     callbacks: Vec<CallbackDescription<'i>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ranks: Option<RanksDescription<'i>>,
+    /// Of a program that uses a device: the arguments in its memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device: Option<&'i [String]>,
     statuses: Vec<StatusDescription>,
 }
 
@@ -104,6 +107,7 @@ pub fn json_interface(interface: &Interface) -> String {
         arguments: interface.arguments().iter().map(argument_description).collect(),
         callbacks: interface.callbacks().iter().map(callback_description).collect(),
         ranks: interface.ranks().map(|ranks| RanksDescription { least: ranks.least, parts: &ranks.parts }),
+        device: interface.has_device().then(|| interface.device_arguments()),
         statuses: Status::ALL.map(status).into(),
     };
     // Lists of structures with texts and numbers always have a text.

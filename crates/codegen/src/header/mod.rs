@@ -3,6 +3,7 @@
 //! The text depends only on the [`Interface`]. The same header serves the static and the shared library.
 
 mod ranks;
+mod start;
 
 use std::fmt::Write;
 
@@ -82,11 +83,12 @@ pub fn c_header(interface: &Interface) -> String {
     let parameters: Vec<String> = interface.arguments().iter().map(parameter).chain(functions).collect();
     let profile = if interface.has_profile() { profile(name) } else { String::new() };
     let with_handle = [format!("{name}_t *handle")].into_iter().chain(parameters.iter().cloned());
+    let start = if interface.has_device() { start::functions(name, &parameters) } else { String::new() };
     let whole = if ranks.is_some() { ranks::run_whole(name, &parameters) } else { String::new() };
     let one_shot = if parameters.is_empty() { "void".to_owned() } else { parameters.join(",\n    ") };
     let _ = write!(
         text,
-        " */\nint32_t {name}_run(\n    {});\n\n{whole}\
+        " */\nint32_t {name}_run(\n    {});\n\n{start}{whole}\
          /* The same with an instance of its own, for a single call. */\n\
          int32_t {name}(\n    {one_shot});\n\n{profile}{}\
          #ifdef __cplusplus\n}}\n#endif\n\n#endif /* {guard} */\n",

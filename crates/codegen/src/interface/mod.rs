@@ -316,6 +316,7 @@ pub struct Interface {
     callbacks: Vec<Callback>,
     has_profile: bool,
     has_device: bool,
+    device_arguments: Vec<String>,
     structures: Vec<CallerStructure>,
     ranks: Option<Ranks>,
 }
@@ -425,6 +426,7 @@ impl Interface {
             callbacks,
             has_profile: false,
             has_device: false,
+            device_arguments: Vec::new(),
             structures,
             ranks: None,
         })
@@ -455,6 +457,17 @@ impl Interface {
     #[must_use]
     pub fn with_device(self, has_device: bool) -> Self {
         Interface { has_device, ..self }
+    }
+
+    /// The same with the names of arguments in memory of a device.
+    #[must_use]
+    pub fn with_device_arguments(self, device_arguments: Vec<String>) -> Self {
+        Interface { device_arguments, ..self }
+    }
+
+    /// The names of arguments in memory of a device, which callers may have there.
+    pub fn device_arguments(&self) -> &[String] {
+        &self.device_arguments
     }
 
     /// Whether the program uses a device, which the configuration of an instance may name.
@@ -530,11 +543,20 @@ pub enum EntryPoint {
     Profile,
     /// `NAME_stop(handle, message)`: a callback ends the run that calls it. Only of programs with callbacks.
     Stop,
+    /// `NAME_start(handle, stream, arguments...)`: `NAME_run` on a stream of the caller, which ends behind the call. Only of programs that use a
+    /// device, as those below.
+    Start,
+    /// `NAME__start(handle, stream, pointers to arguments)`: `NAME_start` behind the signature of [`Invoke`](EntryPoint::Invoke).
+    StartInvoke,
+    /// `NAME_wait(handle)`: waits for the last run that was started.
+    Wait,
+    /// `NAME_import(handle, stream, memory, address out)`: the address by which runs take memory of the device.
+    Import,
 }
 
 impl EntryPoint {
     /// Every entry point.
-    pub const ALL: [EntryPoint; 8] = [
+    pub const ALL: [EntryPoint; 12] = [
         EntryPoint::OneShot,
         EntryPoint::Create,
         EntryPoint::Run,
@@ -543,6 +565,10 @@ impl EntryPoint {
         EntryPoint::Invoke,
         EntryPoint::Profile,
         EntryPoint::Stop,
+        EntryPoint::Start,
+        EntryPoint::StartInvoke,
+        EntryPoint::Wait,
+        EntryPoint::Import,
     ];
 
     /// Suffix of the program's name in the exported symbol.
@@ -556,6 +582,10 @@ impl EntryPoint {
             EntryPoint::Invoke => "__invoke",
             EntryPoint::Profile => "_profile",
             EntryPoint::Stop => "_stop",
+            EntryPoint::Start => "_start",
+            EntryPoint::StartInvoke => "__start",
+            EntryPoint::Wait => "_wait",
+            EntryPoint::Import => "_import",
         }
     }
 }

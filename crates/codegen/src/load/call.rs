@@ -29,6 +29,8 @@ pub(super) enum Value<'a> {
     Symbol(i64),
     /// The elements of a stream, in one dimension.
     Queue(&'a mut Tensor),
+    /// Memory of a device.
+    Device(DeviceMemory),
 }
 
 impl Value<'_> {
@@ -38,9 +40,19 @@ impl Value<'_> {
             Value::Scalar { .. } => "a value",
             Value::Symbol(_) => "a symbol",
             Value::Queue(_) => "a stream",
+            Value::Device(_) => "memory of a device",
         }
     }
 }
+
+/// Memory of a device: an address of CUDA, or a buffer of OpenCL.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DeviceMemory(pub(super) *mut c_void);
+
+// SAFETY: memory of a device has no ties to a thread; whoever runs a call vouches for it.
+unsafe impl Send for DeviceMemory {}
+// SAFETY: as above.
+unsafe impl Sync for DeviceMemory {}
 
 /// The address of a function that a program calls.
 #[derive(Clone, Copy, Debug)]
@@ -119,6 +131,13 @@ impl<'lib, 'data> Call<'lib, 'data> {
         self
     }
 
+    /// Memory of the device for an array with the storage `gpu_global`, which the program uses in place: an address of CUDA, or a buffer of OpenCL
+    /// (`cl_mem`) of the context of the queue that the run is started on. Symbols in the shape of the array are given by themselves.
+    pub fn device_memory(mut self, name: &str, memory: *mut c_void) -> Self {
+        self.values.push((name.to_owned(), Value::Device(DeviceMemory(memory))));
+        self
+    }
+
     /// A tensor for an array or a stream of the program; those that it only reads are not changed.
     pub fn tensor(self, name: &str, tensor: &'data mut Tensor) -> Self {
         match self.position(name).map(|position| &self.library.interface().arguments()[position]) {
@@ -160,6 +179,7 @@ impl<'lib, 'data> Call<'lib, 'data> {
     /// - Callbacks have the types of the C header, and access only the memory that their parameters name.
     /// - The functions of external tasklets have the parameters that their tasklets give them, and access only the memory that these name.
     /// - The processor has what the code was compiled for.
+    /// - Memory of the device is as large as the array, and on the device of the run.
     ///
     /// Anything else is undefined behaviour. [`Call::run_checked`] runs code that has none, whatever the arguments.
     ///
@@ -212,7 +232,9 @@ impl<'lib, 'data> Call<'lib, 'data> {
                 (ArgumentKind::Queue { .. }, _) => Immediate([0; 16]),
                 (_, Some(index)) => match &self.values[*index].1 {
                     Value::Scalar { bytes, .. } => Immediate(*bytes),
-                    Value::Buffer(_) | Value::Symbol(_) | Value::Queue(_) => Immediate([0; 16]),
+                    Value::Buffer(_) | Value::Symbol(_) | Value::Queue(_) | Value::Device(_) => {
+                        Immediate([0; 16])
+                    }
                 },
                 (_, None) => return Err(CallError::Missing { argument: argument.name.clone() }),
             });
@@ -416,6 +438,7 @@ fn check_value(argument: &Argument, value: &Value<'_>) -> Result<(), CallError> 
                 Ok(())
             }
         }
+        (ArgumentKind::Array { .. }, Value::Device(_)) => Ok(()),
         (ArgumentKind::Symbol { .. }, Value::Symbol(_)) => Ok(()),
         (ArgumentKind::Array { .. }, _) => Err(kind_error("an array")),
         (ArgumentKind::Scalar { .. }, _) => Err(kind_error("a scalar")),

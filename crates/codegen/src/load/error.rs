@@ -81,6 +81,12 @@ pub enum LoadError {
 /// Why a compiled program was not run, or did not succeed.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
+    /// A run that cannot be started on a stream.
+    #[error("`{program}` uses no device: a run of it cannot be started on a stream")]
+    NoDevice {
+        /// The program.
+        program: String,
+    },
     /// Code that safe Rust does not run.
     #[error("`{program}` could corrupt memory, so that only the unsafe `run` runs it: {hazard}")]
     Hazard {

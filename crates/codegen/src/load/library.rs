@@ -27,6 +27,9 @@ type CreateFn = unsafe extern "C" fn(*const Configuration, *mut *mut c_void) -> 
 type InvokeFn = unsafe extern "C" fn(*mut c_void, *const *mut c_void) -> i32;
 type ErrorFn = unsafe extern "C" fn(*const c_void) -> *const c_char;
 type DestroyFn = unsafe extern "C" fn(*mut c_void);
+type StartFn = unsafe extern "C" fn(*mut c_void, *mut c_void, *const *mut c_void) -> i32;
+type WaitFn = unsafe extern "C" fn(*mut c_void) -> i32;
+type ImportFn = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void, *mut *mut c_void) -> i32;
 type ProfileFn = unsafe extern "C" fn(*mut c_void, i32) -> *const c_char;
 
 #[derive(Clone, Copy)]
@@ -37,6 +40,16 @@ struct Entries {
     destroy: DestroyFn,
     /// Only of programs with timers.
     profile: Option<ProfileFn>,
+    /// Only of programs that use a device.
+    starts: Option<Starts>,
+}
+
+/// The functions by which runs are started on streams of the caller.
+#[derive(Clone, Copy)]
+struct Starts {
+    start: StartFn,
+    wait: WaitFn,
+    import: ImportFn,
 }
 
 /// Owner of the code in memory.
@@ -232,6 +245,56 @@ impl Library {
     ) -> Result<(), CallError> {
         // SAFETY: the handle is live; the caller vouches for the rest.
         let code = unsafe { (self.entries.invoke)(instance.handle, arguments.as_ptr()) };
+        self.result(instance, code)
+    }
+
+    /// Starts the program on an instance, in a stream of the caller.
+    ///
+    /// # Safety
+    /// As [`run_on`](Self::run_on); memory that the arguments lead to lives until a [`wait_on`](Self::wait_on). The stream is one of the device.
+    pub(super) unsafe fn start_on(
+        &self,
+        instance: &Instance,
+        stream: *mut c_void,
+        arguments: &[*mut c_void],
+    ) -> Result<(), CallError> {
+        let start = self.starts()?.start;
+        // SAFETY: the handle is live; the caller vouches for the rest.
+        let code = unsafe { start(instance.handle, stream, arguments.as_ptr()) };
+        self.result(instance, code)
+    }
+
+    /// Waits for the last run that was started on an instance.
+    pub(super) fn wait_on(&self, instance: &Instance) -> Result<(), CallError> {
+        let wait = self.starts()?.wait;
+        // SAFETY: the handle is live.
+        let code = unsafe { wait(instance.handle) };
+        self.result(instance, code)
+    }
+
+    /// The address by which runs on an instance take memory of the device.
+    ///
+    /// # Safety
+    /// The memory and the stream are those of a device.
+    pub(super) unsafe fn import(
+        &self,
+        instance: &Instance,
+        stream: *mut c_void,
+        memory: *mut c_void,
+    ) -> Result<*mut c_void, CallError> {
+        let import = self.starts()?.import;
+        let mut address = ptr::null_mut();
+        // SAFETY: the handle is live, and the address is valid for the call; the caller vouches for the rest.
+        let code = unsafe { import(instance.handle, stream, memory, &mut address) };
+        self.result(instance, code).map(|()| address)
+    }
+
+    fn starts(&self) -> Result<Starts, CallError> {
+        self.entries.starts.ok_or_else(|| CallError::NoDevice { program: self.interface.name().to_owned() })
+    }
+
+    /// The result of a function of an instance.
+    fn result(&self, instance: &Instance, code: i32) -> Result<(), CallError> {
         if code == Status::Success.code() {
             return Ok(());
         }
@@ -334,6 +397,11 @@ impl Entries {
         let (create, invoke) = (find(EntryPoint::Create)?, find(EntryPoint::Invoke)?);
         let (error, destroy) = (find(EntryPoint::Error)?, find(EntryPoint::Destroy)?);
         let profile = interface.has_profile().then(|| find(EntryPoint::Profile)).transpose()?;
+        let starts = if interface.has_device() {
+            Some((find(EntryPoint::StartInvoke)?, find(EntryPoint::Wait)?, find(EntryPoint::Import)?))
+        } else {
+            None
+        };
         // SAFETY: the emitter gives these entry points exactly these signatures.
         unsafe {
             Ok(Entries {
@@ -342,6 +410,11 @@ impl Entries {
                 error: std::mem::transmute::<*mut c_void, ErrorFn>(error),
                 destroy: std::mem::transmute::<*mut c_void, DestroyFn>(destroy),
                 profile: profile.map(|entry| std::mem::transmute::<*mut c_void, ProfileFn>(entry)),
+                starts: starts.map(|(start, wait, import)| Starts {
+                    start: std::mem::transmute::<*mut c_void, StartFn>(start),
+                    wait: std::mem::transmute::<*mut c_void, WaitFn>(wait),
+                    import: std::mem::transmute::<*mut c_void, ImportFn>(import),
+                }),
             })
         }
     }

@@ -18,4 +18,4 @@ pub use library::Library;
 pub(crate) use openmp::RUNTIMES as OPENMP_RUNTIMES;
 #[cfg(feature = "llvm")]
 pub use openmp::on_each_thread;
-pub use prepared::PreparedCall;
+pub use prepared::{PreparedCall, Started};

@@ -80,7 +80,7 @@ impl<'lib, 'data> PreparedCall<'lib, 'data> {
             let (element, bytes) = match value {
                 Value::Buffer(buffer) => (buffer.element, buffer.bytes.as_slice()),
                 Value::Queue(elements) => (elements.element(), elements.bytes()),
-                Value::Scalar { .. } | Value::Symbol(_) => continue,
+                Value::Scalar { .. } | Value::Symbol(_) | Value::Device(_) => continue,
             };
             if element.lane() != ScalarType::Bool {
                 continue;
@@ -100,11 +100,53 @@ impl<'lib, 'data> PreparedCall<'lib, 'data> {
     /// # Errors
     /// [`CallError::Failed`]; [`CallError::NoMemory`] for the elements of a stream.
     pub unsafe fn run(&mut self) -> Result<(), CallError> {
+        // SAFETY: as of this function.
+        let passed = unsafe { self.pass(std::ptr::null_mut()) }?;
         let Some(instance) = &self.instance else { return Ok(()) };
-        // Copies with the program's strides, made anew: the caller may have changed the memory since the last run.
-        let mut copies: Vec<Option<Vec<Immediate>>> = Vec::with_capacity(self.order.len());
-        let mut pointers: Vec<*mut c_void> = Vec::with_capacity(self.order.len());
-        let mut streams: Vec<(&[usize], Vec<PassedQueue>)> = Vec::new();
+        // SAFETY: every pointer was checked to lead to as many elements of the right type as the interface says, and
+        // to mutable memory where the program writes; all of it is borrowed or owned by `self`, or `passed`, whose elements do not move.
+        let result = unsafe { self.library.run_on(instance, &passed.pointers) };
+        self.take_back(passed, result.is_ok());
+        result
+    }
+
+    /// Starts a run on a stream of the caller, and returns when its commands are given to the device, unless the host needs what they compute.
+    /// Commands that are in the stream come before it, and those that follow come behind it. The stream is one of CUDA (`CUstream`; null is the
+    /// default stream) or an in-order queue of OpenCL (`cl_command_queue`; null is one of the instance). See `docs/gpu.md`.
+    ///
+    /// # Safety
+    /// As [`run`](Self::run), until the run is complete, and for what the memory of the device holds when the stream comes to it. The stream
+    /// is one of a device, and the result is not forgotten: its end waits for the run.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run); [`CallError::NoDevice`] for a program without a device.
+    pub unsafe fn start(&mut self, stream: *mut c_void) -> Result<Started<'_, 'lib, 'data>, CallError> {
+        // SAFETY: as of this function.
+        let mut passed = unsafe { self.pass(stream) }?;
+        if let Some(instance) = &self.instance {
+            // SAFETY: as in `run`; the result keeps what was passed, and waits.
+            let result = unsafe { self.library.start_on(instance, stream, &passed.pointers) };
+            if let Err(error) = result {
+                self.take_back(passed, false);
+                return Err(error);
+            }
+        }
+        // Streams of the graph were read and written by the host.
+        let streams = std::mem::take(&mut passed.streams);
+        self.store(streams);
+        Ok(Started { call: self, passed: Some(passed) })
+    }
+
+    /// What a run is given.
+    ///
+    /// # Safety
+    /// Memory of the device and the stream are those of a device.
+    unsafe fn pass(&mut self, stream: *mut c_void) -> Result<Passed, CallError> {
+        let mut passed = Passed {
+            copies: Vec::with_capacity(self.order.len()),
+            pointers: Vec::with_capacity(self.order.len()),
+            streams: Vec::new(),
+        };
         let arguments = self.library.interface().arguments();
         for (((argument, values), bytes), placement) in
             arguments.iter().zip(&self.order).zip(&mut self.immediate).zip(&self.placements)
@@ -115,32 +157,40 @@ impl<'lib, 'data> PreparedCall<'lib, 'data> {
                     let Value::Queue(elements) = &self.values[*index].1 else { continue };
                     queues.push(PassedQueue::of(elements).ok_or(CallError::NoMemory)?);
                 }
-                pointers.push(queues.as_mut_ptr().cast());
-                copies.push(None);
-                streams.push((values, queues));
+                passed.pointers.push(queues.as_mut_ptr().cast());
+                passed.copies.push(None);
+                passed.streams.push((values.clone(), queues));
                 continue;
             }
             let buffer = match values.first().map(|index| &mut self.values[*index].1) {
                 Some(Value::Buffer(buffer)) => Some(&mut buffer.bytes),
+                Some(Value::Device(memory)) => {
+                    let Some(instance) = &self.instance else { return Err(CallError::NoMemory) };
+                    // SAFETY: as of this function.
+                    passed.pointers.push(unsafe { self.library.import(instance, stream, memory.0) }?);
+                    passed.copies.push(None);
+                    continue;
+                }
                 Some(Value::Scalar { .. } | Value::Symbol(_) | Value::Queue(_)) | None => None,
             };
             let mut copy = placement
                 .as_ref()
                 .zip(buffer.as_ref())
                 .map(|(placement, dense)| placement.spread(dense.as_slice()));
-            pointers.push(match (&mut copy, buffer) {
+            passed.pointers.push(match (&mut copy, buffer) {
                 (Some(copy), _) => copy.as_mut_ptr().cast(),
                 (None, Some(buffer)) => buffer.address().cast(),
                 (None, None) => bytes.0.as_mut_ptr().cast(),
             });
-            copies.push(copy);
+            passed.copies.push(copy);
         }
-        pointers.extend(self.callbacks.iter().map(|function| function.0.cast_mut()));
-        // SAFETY: every pointer was checked to lead to as many elements of the right type as the interface says, and
-        // to mutable memory where the program writes; all of it is borrowed or owned by `self`, or one of `copies` and `streams`,
-        // whose elements do not move.
-        let result = unsafe { self.library.run_on(instance, &pointers) };
-        for ((values, placement), copy) in self.order.iter().zip(&self.placements).zip(copies) {
+        passed.pointers.extend(self.callbacks.iter().map(|function| function.0.cast_mut()));
+        Ok(passed)
+    }
+
+    /// Takes the results of a run out of what it was given.
+    fn take_back(&mut self, passed: Passed, is_done: bool) {
+        for ((values, placement), copy) in self.order.iter().zip(&self.placements).zip(passed.copies) {
             let value = values.first().map(|index| &mut self.values[*index].1);
             if let (Some(placement), Some(mut copy), Some(Value::Buffer(buffer))) = (placement, copy, value)
                 && let Bytes::Mutable(dense) = &mut buffer.bytes
@@ -148,16 +198,20 @@ impl<'lib, 'data> PreparedCall<'lib, 'data> {
                 placement.collect(&mut copy, dense);
             }
         }
-        if result.is_ok() {
-            for (indices, queues) in streams {
-                for (index, queue) in indices.iter().zip(queues) {
-                    if let Value::Queue(elements) = &mut self.values[*index].1 {
-                        queue.store(elements);
-                    }
+        if is_done {
+            self.store(passed.streams);
+        }
+    }
+
+    /// Gives the caller the elements of streams.
+    fn store(&mut self, streams: Vec<(Vec<usize>, Vec<PassedQueue>)>) {
+        for (indices, queues) in streams {
+            for (index, queue) in indices.into_iter().zip(queues) {
+                if let Value::Queue(elements) = &mut self.values[index].1 {
+                    queue.store(elements);
                 }
             }
         }
-        result
     }
 
     /// Measurements of all runs on the instance of this call, including failed ones, for a program with
@@ -170,7 +224,7 @@ impl<'lib, 'data> PreparedCall<'lib, 'data> {
     pub fn bytes(&self, name: &str) -> Option<&[u8]> {
         self.values.iter().find(|(known, _)| known == name).and_then(|(_, value)| match value {
             Value::Buffer(buffer) => Some(buffer.bytes.as_slice()),
-            Value::Scalar { .. } | Value::Symbol(_) | Value::Queue(_) => None,
+            Value::Scalar { .. } | Value::Symbol(_) | Value::Queue(_) | Value::Device(_) => None,
         })
     }
 
@@ -182,8 +236,54 @@ impl<'lib, 'data> PreparedCall<'lib, 'data> {
                 Bytes::Mutable(bytes) if buffer.takes_any_byte => Some(&mut **bytes),
                 Bytes::Mutable(_) | Bytes::Shared(_) => None,
             },
-            Value::Scalar { .. } | Value::Symbol(_) | Value::Queue(_) => None,
+            Value::Scalar { .. } | Value::Symbol(_) | Value::Queue(_) | Value::Device(_) => None,
         })
+    }
+}
+
+/// What a run is given: for each argument and callback a pointer, and what some of these lead to.
+#[derive(Debug)]
+struct Passed {
+    /// Copies with the program's strides, made anew: the caller may have changed the memory since the last run.
+    copies: Vec<Option<Vec<Immediate>>>,
+    pointers: Vec<*mut c_void>,
+    /// The queues of streams, with the positions of their values.
+    streams: Vec<(Vec<usize>, Vec<PassedQueue>)>,
+}
+
+/// A run that was started on a stream. Arguments in memory of the host have their results behind [`wait`](Self::wait).
+#[derive(Debug)]
+#[must_use = "a run ends when this value does"]
+pub struct Started<'run, 'lib, 'data> {
+    call: &'run mut PreparedCall<'lib, 'data>,
+    /// Taken back at the end.
+    passed: Option<Passed>,
+}
+
+impl Started<'_, '_, '_> {
+    /// Waits until the run is complete.
+    ///
+    /// # Errors
+    /// [`CallError::Failed`] if a command of the run failed.
+    pub fn wait(mut self) -> Result<(), CallError> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Result<(), CallError> {
+        let Some(passed) = self.passed.take() else { return Ok(()) };
+        let result = match &self.call.instance {
+            Some(instance) => self.call.library.wait_on(instance),
+            None => Ok(()),
+        };
+        self.call.take_back(passed, false);
+        result
+    }
+}
+
+impl Drop for Started<'_, '_, '_> {
+    fn drop(&mut self) {
+        // An error is one of the stream, too.
+        let _ = self.end();
     }
 }
 

@@ -183,6 +183,14 @@ impl<'g> Lowering<'g> {
                 // Queues have requirements of their own.
                 Allocation::Constant(_) | Allocation::Queues { .. } => {}
                 Allocation::Stack if buffer.index() >= nest.n_buffers => {}
+                Allocation::Dynamic
+                    if buffer.index() >= nest.n_buffers
+                        && self.storages[buffer.index()] == Storage::GpuGlobal =>
+                {
+                    return Err(format!(
+                        "`{name}` in storage `gpu_global`, of which each iteration has one, {kernel} (`default` lies in memory of the thread or block; a dimension for the iterations makes one for all)"
+                    ));
+                }
                 Allocation::Thread | Allocation::Dynamic if buffer.index() >= nest.n_buffers => {
                     let (most, whose) =
                         (self.most_on_stack(), if self.is_by_blocks() { "block" } else { "thread" });

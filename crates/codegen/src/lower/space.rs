@@ -57,14 +57,15 @@ fn kernel_locals(body: &[Statement]) -> Vec<(BufferId, Space)> {
     locals
 }
 
-/// The memory of a buffer: what its storage asks for, if the target has that and code can choose.
+/// The memory of a buffer: what its storage asks for, if the target has that and code can choose. Registers are those of the threads of kernels, which
+/// [`kernel_locals`] places; compilers decide what code of the host keeps there.
 fn space_of(buffer: &Buffer, target: &Target, storage: Storage) -> Space {
-    let asked = asked(storage).filter(|space| target.spaces.contains(space));
+    let asked = asked(storage).filter(|space| target.spaces.contains(space) && *space != Space::Register);
     let size = buffer.size.as_int().and_then(|size| u64::try_from(size).ok());
     let bytes = size.and_then(|size| size.checked_mul(buffer.element.size() as u64));
     match &buffer.allocation {
         Allocation::Constant(_) => Space::Constant,
-        Allocation::Stack => asked.filter(|space| *space == Space::Register).unwrap_or(Space::Stack),
+        Allocation::Stack => Space::Stack,
         // A thread's own stack is at hand, and nobody waits for an allocator.
         Allocation::Thread if bytes.is_some_and(|bytes| bytes <= target.stack.of_thread) => Space::Stack,
         Allocation::Argument(_)
@@ -104,7 +105,9 @@ mod tests {
         assert_eq!(handle(&both, Storage::GpuShared), Space::BlockShared);
         assert_eq!(handle(&both, Storage::Default), Space::HostHeap);
         assert_eq!(space(&cpu, Allocation::Stack, 4, Storage::Register), Space::Stack);
-        assert_eq!(space(&both, Allocation::Stack, 4, Storage::Register), Space::Register);
+        // Code of the host has no memory of the name.
+        assert_eq!(space(&both, Allocation::Stack, 4, Storage::Register), Space::Stack);
+        assert_eq!(handle(&both, Storage::Register), Space::HostHeap);
         assert_eq!(space(&both, Allocation::Constant(Vec::new()), 4, Storage::GpuGlobal), Space::Constant);
     }
 

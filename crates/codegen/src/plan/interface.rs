@@ -4,6 +4,7 @@ use super::program::{PassedAs, Plan};
 use crate::interface::{Access, Argument, ArgumentKind, Interface, InterfaceError};
 
 use super::buffer::{Allocation, BufferId, QueueOwner};
+use super::space::Space;
 
 impl Plan {
     /// Buffers with memory of their own in the handle, in order of their fields.
@@ -55,7 +56,11 @@ impl Plan {
             kind: ArgumentKind::Symbol { ty: symbol.ty },
         });
         let interface = Interface::new(&self.name, containers.chain(symbols).collect())?;
+        let is_on_device = |buffer: BufferId| self.buffer(buffer).space == Space::DeviceGlobal;
+        let on_device = self.arguments.iter().filter(|argument| is_on_device(argument.buffer));
+        let on_device = on_device.map(|argument| argument.name.clone()).collect();
         let interface = interface.with_profile(self.profile.is_some()).with_device(self.uses_device());
+        let interface = interface.with_device_arguments(on_device);
         interface.with_callbacks(self.callbacks.clone())
     }
 }

@@ -46,7 +46,7 @@ impl Function<'_, '_> {
     /// The stream of CUDA of what is being written.
     pub(super) fn stream_text(&self) -> String {
         match self.stream {
-            None | Some(0) => "0".to_owned(),
+            None | Some(0) => self.program.callers_stream().to_owned(),
             Some(stream) => format!("handle->sdfg_streams[{stream}]"),
         }
     }
@@ -126,15 +126,26 @@ impl Program<'_> {
         if !self.is_asynchronous() {
             return Ok(());
         }
-        f.on_success_of(self.finish_call())
+        if self.commands_use_the_stack() {
+            return f.on_success_of(&self.finish_call());
+        }
+        self.finish_unless_started(f)
+    }
+
+    /// Waits for the commands of stream 0, unless the caller started the run.
+    pub(super) fn finish_unless_started(&self, f: &mut Function<'_, '_>) -> Print<()> {
+        if !self.starts_runs() {
+            return f.on_success_of(&self.finish_call());
+        }
+        f.block("if (!handle->sdfg_starts)", |f| f.on_success_of(&self.finish_call()))
     }
 
     /// The call that waits for the commands of stream 0.
-    pub(super) const fn finish_call(&self) -> &'static str {
+    fn finish_call(&self) -> String {
         if self.dialect.has_device_runtime() {
-            "sdfg_device_finish(handle->device)"
+            "sdfg_device_finish(handle->device)".to_owned()
         } else {
-            "cudaStreamSynchronize(0)"
+            format!("cudaStreamSynchronize({})", self.callers_stream())
         }
     }
 

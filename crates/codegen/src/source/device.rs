@@ -78,7 +78,8 @@ impl Function<'_, '_> {
         self.at_end(match self.program.dialect {
             Dialect::OpenCl | Dialect::CudaDriver => format!("sdfg_device_free(handle->device, {pointer});"),
             Dialect::C | Dialect::Cuda => {
-                format!("if ({pointer} != NULL) {{ (void)cudaFreeAsync({pointer}, 0); }}")
+                let stream = self.program.callers_stream();
+                format!("if ({pointer} != NULL) {{ (void)cudaFreeAsync({pointer}, {stream}); }}")
             }
         });
     }
@@ -149,16 +150,17 @@ impl Program<'_> {
     /// Opens the device.
     pub(super) fn open_device(&self, f: &mut Function<'_, '_>) -> Print<()> {
         if !self.uses_device() {
-            return if self.dialect == Dialect::Cuda { self.open_streams(f) } else { Ok(()) };
+            return if self.dialect == Dialect::Cuda {
+                self.open_streams(f)?;
+                self.begin_run(f)
+            } else {
+                Ok(())
+            };
         }
-        let images = match self.dialect {
-            Dialect::CudaDriver => ", sdfg_kernel_images, sdfg_kernel_images_count",
-            Dialect::C | Dialect::Cuda | Dialect::OpenCl => "",
-        };
-        f.on_success_of(&format!(
-            "sdfg_device_open(&handle->device, handle->device_name, sdfg_kernels, (uint32_t)(sizeof sdfg_kernels / sizeof sdfg_kernels[0]), sdfg_kernel_options{images})"
-        ))?;
-        self.open_streams(f)
+        let queue = if self.starts_runs() { "handle->sdfg_stream" } else { "NULL" };
+        f.on_success_of(&self.open_call(queue))?;
+        self.open_streams(f)?;
+        self.begin_run(f)
     }
 
     /// Arguments in memory of a device, which are copied if the caller has them in memory of the host.
@@ -168,11 +170,21 @@ impl Program<'_> {
         all.iter().filter(is_lent)
     }
 
+    /// Elements of an argument that are copied: its size, or up to the last one that its strides reach.
+    fn lent_elements(&self, argument: &Argument) -> Expr {
+        let buffer = self.plan.buffer(argument.buffer);
+        let Some(span) = &buffer.span else { return buffer.size.clone() };
+        // An array without elements reaches nothing.
+        let elements = argument.shape.iter().fold(Expr::one(), |product, extent| product * extent);
+        let reached = span * Expr::min(&elements, &Expr::one());
+        Expr::max(&buffer.size, &reached)
+    }
+
     /// Lends arguments to the device.
     pub(super) fn lend_arguments(&self, f: &mut Function<'_, '_>) -> Print<()> {
         for argument in self.lent() {
             let (name, ty) = (self.names.buffer(argument.buffer), self.memory_type(argument.element));
-            let bytes = f.byte_size(&self.plan.buffer(argument.buffer).size, &ty)?;
+            let bytes = f.byte_size(&self.lent_elements(argument), &ty)?;
             let host = format!("sdfg_host_{name}");
             f.declare(&host, format!("void *{host} = NULL;"));
             f.at_end(format!(
@@ -188,24 +200,20 @@ impl Program<'_> {
     /// Waits for the device, unless the body of the program did so, and gives the caller the arguments that the program wrote.
     pub(super) fn end_on_device(&self, f: &mut Function<'_, '_>) -> Print<()> {
         if self.dialect == Dialect::Cuda {
-            let waits = !self.is_asynchronous();
-            return if waits {
-                f.block("if (status == 0)", |f| f.on_success_of(self.finish_call()))
-            } else {
-                Ok(())
-            };
+            return f.block("if (status == 0)", |f| {
+                self.finish_whole_run(f)?;
+                self.end_run(f)
+            });
         }
         if !self.uses_device() {
             return Ok(());
         }
         f.block("if (status == 0)", |f| {
-            if !self.is_asynchronous() {
-                f.on_success_of(self.finish_call())?;
-            }
+            self.finish_whole_run(f)?;
             for argument in self.lent().filter(|argument| argument.written) {
                 let (name, ty) = (self.names.buffer(argument.buffer), self.memory_type(argument.element));
                 let (host, size) = (format!("sdfg_host_{name}"), f.temporary());
-                let bytes = f.byte_size(&self.plan.buffer(argument.buffer).size, &ty)?;
+                let bytes = f.byte_size(&self.lent_elements(argument), &ty)?;
                 f.line(format!("const int64_t {size} = (int64_t){bytes};"));
                 f.block(format!("if ({host} != NULL)"), |f| {
                     f.on_success_of(&format!(
@@ -213,8 +221,13 @@ impl Program<'_> {
                     ))
                 })?;
             }
-            Ok(())
+            self.end_run(f)
         })
+    }
+
+    /// Waits for the device, unless the body of the program did so or the caller started the run.
+    fn finish_whole_run(&self, f: &mut Function<'_, '_>) -> Print<()> {
+        if self.is_asynchronous() { Ok(()) } else { self.finish_unless_started(f) }
     }
 
     /// Frees persistent memory of the device with the handle. Closing a device runtime does it.

@@ -33,6 +33,7 @@ impl Program<'_> {
         self.run(interface, &body)?;
         self.one_shot(interface);
         self.invoke(interface);
+        self.start_entries(interface)?;
         self.stop(interface);
         Ok(())
     }
@@ -53,6 +54,7 @@ impl Program<'_> {
         if self.dialect.has_device_runtime() {
             text.push_str("    sdfg_device *device;\n    char *device_name;\n");
         }
+        text.push_str(self.fields_of_starts());
         text.push_str(&self.fields_of_streams());
         text.push_str(&self.fields_of_checks());
         text.push_str(&self.callback_fields());
@@ -240,6 +242,7 @@ impl Program<'_> {
         let mut text = format!(
             "SDFG_API void {name}_destroy({name}_t *handle) {{\n    if (handle == NULL) {{\n        return;\n    }}\n"
         );
+        text.push_str(self.close_starts());
         if !self.plan.slots.is_empty() {
             text.push_str(&format!("    {}\n", self.free_arena()));
         }
@@ -547,6 +550,11 @@ impl Program<'_> {
             "SDFG_API int32_t {name}({one_shot}) {{\n    {name}_t *handle;\n    int32_t status = {name}_create(NULL, &handle);\n    if (status == 0) {{\n        status = {name}_run({});\n        {name}_destroy(handle);\n    }}\n    return status;\n}}\n",
             arguments.join(", ")
         ));
+    }
+
+    fn start_entries(&self, interface: &Interface) -> Print<()> {
+        let arguments: Vec<String> = ["handle".to_owned()].into_iter().chain(self.argument_names()).collect();
+        self.starts(interface, &self.parameters(), &arguments)
     }
 
     fn argument_names(&self) -> impl Iterator<Item = String> {

@@ -299,6 +299,6 @@ impl Program<'_> {
 
     /// The beginning of a copy of rows by the device whose result is a status.
     fn checked_copy(&self) -> Print<String> {
-        Ok(format!("{}(handle, {}", self.device_status()?, self.copy_call("0", true)))
+        Ok(format!("{}(handle, {}", self.device_status()?, self.copy_call(self.callers_stream(), true)))
     }
 }

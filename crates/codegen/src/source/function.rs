@@ -179,6 +179,7 @@ impl<'w, 'p> Function<'w, 'p> {
                 }
             }
         }
+        let body = without_idle_uses(&body, &uses);
         let named = words(&body);
         let mut head = Lines::at(1);
         if has_status {
@@ -600,6 +601,22 @@ impl Program<'_> {
             )
         })
     }
+}
+
+/// Lines without those that only say that a variable is used, where other lines use it. `uses` counts words.
+fn without_idle_uses(body: &str, uses: &BTreeMap<String, usize>) -> String {
+    let only_used = |line: &str| line.trim().strip_prefix("(void)")?.strip_suffix(';').map(str::to_owned);
+    let mut said: BTreeMap<String, usize> = BTreeMap::new();
+    for name in body.lines().filter_map(only_used) {
+        *said.entry(name).or_default() += 1;
+    }
+    // One use is the declaration.
+    let is_idle = |line: &str| {
+        let name = only_used(line)?;
+        Some(uses.get(&name).copied().unwrap_or(0) > said.get(&name).copied().unwrap_or(0) + 1)
+    };
+    let kept = body.lines().filter(|line| is_idle(line) != Some(true));
+    kept.flat_map(|line| [line, "\n"]).collect()
 }
 
 /// The words of source.

@@ -33,6 +33,7 @@ mod opencl;
 mod program;
 mod push;
 mod queue;
+mod start;
 mod stream;
 mod task;
 mod tasklet;

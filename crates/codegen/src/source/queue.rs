@@ -207,9 +207,9 @@ impl Program<'_> {
         self.is_stream(id) && self.is_on_device(id)
     }
 
-    /// The device, as the functions of queues take it; for CUDA, its default stream.
-    pub(super) const fn queue_device(&self) -> &'static str {
-        if self.dialect.has_device_runtime() { "handle->device" } else { "NULL" }
+    /// The device, as the functions of queues take it; for CUDA, the stream of the caller.
+    pub(super) fn queue_device(&self) -> &'static str {
+        if self.dialect.has_device_runtime() { "handle->device" } else { self.callers_stream() }
     }
 
     /// The type of the queues of a stream, with its functions.

@@ -249,15 +249,17 @@ struct Hull {
 impl Hull {
     /// `around` has the entries of the scopes around the access, the innermost first.
     fn of(sdfg: &Sdfg, graph: &State, around: &[NodeId], access: &Access) -> Result<Self, EditError> {
-        let name = &sdfg.container(access.container).name;
-        let refuse = |reason| EditError::Container { container: name.clone(), reason };
+        let container = sdfg.container(access.container);
+        let refuse = |reason| EditError::Container { container: container.name.clone(), reason };
+        let is_set =
+            |size: &Expr| size.free_symbols().iter().any(|symbol| sdfg.symbol_type(symbol).is_none());
         let ranges: Vec<(Symbol, Range)> =
             around.iter().rev().flat_map(|entry| scope_parameters(graph, *entry)).collect();
         let bound: BTreeSet<Symbol> = around.iter().flat_map(|entry| bound_symbols(graph, *entry)).collect();
         // The size is that of a container, and has to hold at all places.
         let known = Sizes::of(sdfg).assumptions();
         let mut hull = Hull { shape: Vec::new(), offset: Vec::new() };
-        for range in &access.subset().0 {
+        for (dimension, range) in access.subset().0.iter().enumerate() {
             let (first, end) = ends(range).ok_or_else(|| refuse("the sign of a step is not known"))?;
             let mut extent = &end - &first;
             if extent.free_symbols().iter().any(|symbol| bound.contains(symbol)) {
@@ -276,8 +278,12 @@ impl Hull {
                 };
                 extent = size.ok_or_else(|| refuse("its size varies from iteration to iteration"))?;
             }
-            if extent.free_symbols().iter().any(|symbol| sdfg.symbol_type(symbol).is_none()) {
-                return Err(refuse("its size varies from iteration to iteration"));
+            if is_set(&extent) {
+                // The program sets a symbol on its way. What is accessed lies in the container, whose extent holds at all places.
+                let whole = container.shape().get(dimension).filter(|whole| !is_set(whole));
+                extent = whole
+                    .cloned()
+                    .ok_or_else(|| refuse("its size depends on symbols that the program sets"))?;
             }
             if !extent.is_nonnegative(&known).is_proved() {
                 extent = Expr::max(&extent, &Expr::zero());

@@ -6,7 +6,8 @@
  * the driver's interface that this file needs are its own.
  *
  * An instance uses the primary context of the device, as CUDA's runtime and its libraries do, and leaves the caller's context
- * current. Commands go to streams, in which they run in order. Stream 0 is the default stream, to which the caller may give commands, too. */
+ * current. Commands go to streams, in which they run in order. Stream 0 is that of the caller: the one that a run is started on, or
+ * the default stream. */
 
 #include "cache.h"
 
@@ -81,6 +82,7 @@ typedef struct sdfg_cu_rows {
     F(int, cuStreamCreate, (sdfg_object *, unsigned)) \
     F(int, cuStreamDestroy_v2, (sdfg_object)) \
     F(int, cuStreamSynchronize, (sdfg_object)) \
+    F(int, cuStreamGetCtx, (sdfg_object, sdfg_object *)) \
     F(int, cuStreamWaitEvent, (sdfg_object, sdfg_object, unsigned)) \
     F(int, cuEventCreate, (sdfg_object *, unsigned)) \
     F(int, cuEventRecord, (sdfg_object, sdfg_object)) \
@@ -112,10 +114,13 @@ typedef struct sdfg_device {
     bool is_open;
     sdfg_piece *pieces;
     sdfg_kernel *kernels;
-    /* Streams, of which the first one is the default stream, and the one to which commands go; events that order them. The last event is
-     * that of memory which another stream takes. */
-    sdfg_object *streams, *events;
+    /* Streams and the one to which commands go; events that order them. Stream 0 is that of the caller. The last event is that of memory
+     * which another stream takes. */
+    sdfg_object caller, *streams, *events;
     uint32_t n_streams, n_events, stream;
+    /* The end of the last run that was started, and whether the host did not wait for it. */
+    sdfg_object end;
+    bool is_pending;
     /* An event before all commands; commands of a program that is profiled, the last one first; the work of the next kernel; and
      * what was told last of all. */
     sdfg_object origin;
@@ -151,7 +156,7 @@ SDFG_DEVICE_FUNCTION int sdfg_device_leave(sdfg_device *device, int error) {
 
 /* The stream to which commands go. */
 SDFG_DEVICE_FUNCTION sdfg_object sdfg_device_stream(const sdfg_device *device) {
-    return device->stream < device->n_streams ? device->streams[device->stream] : NULL;
+    return device->stream > 0 && device->stream < device->n_streams ? device->streams[device->stream] : device->caller;
 }
 
 #ifdef SDFG_DEVICE_PROFILE
@@ -210,7 +215,7 @@ SDFG_DEVICE_FUNCTION const char *sdfg_device_profile(sdfg_device *device, int32_
     free(device->profile);
     device->profile = NULL;
     if (device->context != NULL && sdfg_device_enter(device) == SDFG_CU_SUCCESS) {
-        if (device->cuStreamSynchronize(NULL) == SDFG_CU_SUCCESS) {
+        if (device->cuStreamSynchronize(NULL) == SDFG_CU_SUCCESS && (!device->is_pending || device->cuEventSynchronize(device->end) == SDFG_CU_SUCCESS)) {
             sdfg_device_note(device);
             device->profile = sdfg_device_report(device->commands, format);
         }
@@ -238,7 +243,7 @@ SDFG_DEVICE_FUNCTION void sdfg_device_drain(sdfg_device *device) {
     if (device == NULL || device->context == NULL || sdfg_device_enter(device) != SDFG_CU_SUCCESS) {
         return;
     }
-    (void)device->cuStreamSynchronize(NULL);
+    (void)device->cuStreamSynchronize(device->caller);
     for (uint32_t n = 1; n < device->n_streams; ++n) {
         (void)device->cuStreamSynchronize(device->streams[n]);
     }
@@ -327,7 +332,7 @@ SDFG_DEVICE_FUNCTION int sdfg_device_follow(sdfg_device *device, uint32_t stream
     int error = sdfg_device_enter(device);
     if (error == SDFG_CU_SUCCESS) {
         const sdfg_object event = device->events[device->n_events - 1];
-        error = device->cuEventRecord(event, device->streams[stream]);
+        error = device->cuEventRecord(event, stream > 0 ? device->streams[stream] : device->caller);
         if (error == SDFG_CU_SUCCESS) {
             error = device->cuStreamWaitEvent(sdfg_device_stream(device), event, 0);
         }
@@ -490,6 +495,10 @@ SDFG_DEVICE_FUNCTION void sdfg_device_close(sdfg_device *device) {
         return;
     }
     const bool is_inside = device->context != NULL && sdfg_device_enter(device) == SDFG_CU_SUCCESS;
+    if (is_inside && device->end != NULL) {
+        (void)device->cuEventSynchronize(device->end);
+        (void)device->cuEventDestroy_v2(device->end);
+    }
     for (sdfg_piece *piece = device->pieces; piece != NULL;) {
         sdfg_piece *const next = piece->next;
         if (is_inside) {
@@ -588,8 +597,8 @@ SDFG_DEVICE_FUNCTION void sdfg_device_release(sdfg_device *device) {
     for (uint32_t n = 1; n < device->n_streams; ++n) {
         (void)device->cuStreamSynchronize(device->streams[n]);
     }
-    /* The default stream, also of a program that makes no others. */
-    (void)device->cuStreamSynchronize(NULL);
+    /* The stream of the caller follows all runs before. */
+    (void)device->cuStreamSynchronize(device->caller);
     for (sdfg_piece **at = &device->pieces; *at != NULL;) {
         sdfg_piece *const piece = *at;
         if (piece->is_used) {
@@ -819,9 +828,58 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_finish(sdfg_device *device) {
     device->stream = 0;
     int error = sdfg_device_enter(device);
     if (error == SDFG_CU_SUCCESS) {
-        error = sdfg_device_leave(device, device->cuStreamSynchronize(NULL));
+        error = sdfg_device_leave(device, device->cuStreamSynchronize(device->caller));
     }
     return error == SDFG_CU_SUCCESS ? 0 : sdfg_device_failed(device, error, "the device fails");
+}
+
+/* Waits for the end of the last run that was started, unless that was done. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_wait(sdfg_device *device) {
+    if (device == NULL || !device->is_pending) {
+        return 0;
+    }
+    device->is_pending = false;
+    int error = sdfg_device_enter(device);
+    if (error == SDFG_CU_SUCCESS) {
+        error = sdfg_device_leave(device, device->cuEventSynchronize(device->end));
+    }
+    return error == SDFG_CU_SUCCESS ? 0 : sdfg_device_failed(device, error, "the device fails");
+}
+
+/* Begins a run whose stream 0 is a stream of the caller; NULL is the default stream. It follows the runs that were started before. The
+ * host waits for these if it writes memory of the instance that their commands use. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_begin_run(sdfg_device *device, void *stream, bool host_waits) {
+    sdfg_object context = device->context;
+    device->stream = 0;
+    int error = sdfg_device_enter(device);
+    if (error == SDFG_CU_SUCCESS) {
+        error = stream == NULL ? SDFG_CU_SUCCESS : device->cuStreamGetCtx((sdfg_object)stream, &context);
+        if (error == SDFG_CU_SUCCESS && context == device->context) {
+            device->caller = (sdfg_object)stream;
+            error = !device->is_pending ? SDFG_CU_SUCCESS : host_waits ? device->cuEventSynchronize(device->end) : device->cuStreamWaitEvent(device->caller, device->end, 0);
+        }
+        error = sdfg_device_leave(device, error);
+    }
+    if (error == SDFG_CU_SUCCESS && context != device->context) {
+        snprintf(device->text, sizeof device->text, "the stream belongs to another device than that of the handle, or not to its primary context");
+        return SDFG_DEVICE_FAILED;
+    }
+    return error == SDFG_CU_SUCCESS ? 0 : sdfg_device_failed(device, error, "the stream cannot be used, or a run before failed");
+}
+
+/* Ends a run for which the host does not wait: commands of the caller that follow in its stream come behind it. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_end_run(sdfg_device *device) {
+    device->stream = 0;
+    int error = sdfg_device_enter(device);
+    if (error == SDFG_CU_SUCCESS) {
+        error = device->end != NULL ? SDFG_CU_SUCCESS : device->cuEventCreate(&device->end, SDFG_CU_WITHOUT_TIME);
+        if (error == SDFG_CU_SUCCESS) {
+            error = device->cuEventRecord(device->end, device->caller);
+        }
+        error = sdfg_device_leave(device, error);
+    }
+    device->is_pending = error == SDFG_CU_SUCCESS;
+    return error == SDFG_CU_SUCCESS ? 0 : sdfg_device_failed(device, error, "an event of the device");
 }
 
 /* Lends memory of the host to the device: the pointer becomes the address of a copy, and `host` what it was. Memory of the

@@ -4,7 +4,8 @@
  * program. The declarations of the interface of OpenCL that this file needs are its own.
  *
  * Memory of a device has an address in the host's address space, at which nothing is accessible: addresses of parts are
- * computed there, and code of the host that touches them ends with a signal. Commands go to streams, which are queues in which they run in order. */
+ * computed there, and code of the host that touches them ends with a signal. Commands go to streams, which are queues in which they run
+ * in order. Stream 0 is that of the caller: the queue that a run is started on, or one of the instance. */
 
 #include "../device/common.h"
 
@@ -33,7 +34,13 @@ enum {
     SDFG_CL_QUEUE_PROFILING_ENABLE = 2,
     SDFG_CL_MEM_READ_WRITE = 1,
     SDFG_CL_MEM_ALLOC_HOST_PTR = 16,
-    SDFG_CL_MAP_READ_AND_WRITE = 3
+    SDFG_CL_MAP_READ_AND_WRITE = 3,
+    SDFG_CL_MEM_SIZE = 0x1102,
+    SDFG_CL_MEM_CONTEXT = 0x1106,
+    SDFG_CL_QUEUE_CONTEXT = 0x1090,
+    SDFG_CL_QUEUE_DEVICE = 0x1091,
+    SDFG_CL_QUEUE_PROPERTIES = 0x1093,
+    SDFG_CL_QUEUE_OUT_OF_ORDER = 1
 };
 
 /* Functions of OpenCL: result, name, parameters. */
@@ -69,14 +76,19 @@ enum {
     F(int32_t, clReleaseMemObject, (sdfg_cl)) \
     F(int32_t, clReleaseProgram, (sdfg_cl)) \
     F(int32_t, clReleaseCommandQueue, (sdfg_cl)) \
-    F(int32_t, clReleaseContext, (sdfg_cl))
+    F(int32_t, clReleaseContext, (sdfg_cl)) \
+    F(int32_t, clRetainContext, (sdfg_cl)) \
+    F(int32_t, clRetainCommandQueue, (sdfg_cl)) \
+    F(int32_t, clGetCommandQueueInfo, (sdfg_cl, uint32_t, size_t, void *, size_t *)) \
+    F(int32_t, clRetainMemObject, (sdfg_cl)) \
+    F(int32_t, clGetMemObjectInfo, (sdfg_cl, uint32_t, size_t, void *, size_t *))
 
-/* A piece of memory: in use, or kept for the next request of its size. */
+/* A piece of memory: in use, or kept for the next request of its size. That of the caller is always in use. */
 typedef struct sdfg_piece {
     char *address;
     size_t bytes;
     sdfg_cl memory;
-    bool is_used;
+    bool is_used, is_of_caller;
     /* The stream that freed it. */
     uint32_t stream;
     struct sdfg_piece *next;
@@ -91,10 +103,14 @@ typedef struct sdfg_kernel {
 typedef struct sdfg_device {
     void *driver;
     sdfg_cl device, context, program;
-    /* The queue to which commands go, its number, and all queues; events that order them. The first queue is there when the device is open. */
-    sdfg_cl queue;
+    /* The queue to which commands go, its number, and all queues; events that order them. The first queue is there when the device is open:
+     * that of the instance, or in its place one of the caller, which the last run was started on. */
+    sdfg_cl queue, own;
     uint32_t stream, n_streams, n_events;
     sdfg_cl *streams, *events;
+    /* The end of the last run that was started, and whether the host did not wait for it. */
+    sdfg_cl end;
+    bool is_pending;
     bool is_open;
     sdfg_piece *pieces;
     /* Memory of the host from and to which copies run beside kernels; NULL if the driver has none. */
@@ -189,6 +205,7 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_streams(sdfg_device *device, uint32_t n
         if (error != SDFG_CL_SUCCESS) {
             return sdfg_device_failed(device, error, "queues of the device");
         }
+        device->own = device->n_streams == 0 ? queue : device->own;
         device->streams[device->n_streams++] = queue;
     }
     if (device->n_streams > 0) {
@@ -302,20 +319,38 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_choose(sdfg_device *device, const char 
     return SDFG_DEVICE_FAILED;
 }
 
-/* Finds the device and makes its queue. Drivers are not always ready for two threads that look for the first device at once: PoCL
+/* Takes context and device from a queue of the caller. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_of_queue(sdfg_device *device, sdfg_cl queue) {
+    sdfg_cl context = NULL;
+    int32_t error = device->clGetCommandQueueInfo(queue, SDFG_CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
+    if (error == SDFG_CL_SUCCESS) {
+        error = device->clGetCommandQueueInfo(queue, SDFG_CL_QUEUE_DEVICE, sizeof device->device, &device->device, NULL);
+    }
+    if (error == SDFG_CL_SUCCESS) {
+        error = device->clRetainContext(context);
+    }
+    device->context = error == SDFG_CL_SUCCESS ? context : NULL;
+    return error == SDFG_CL_SUCCESS ? 0 : sdfg_device_failed(device, error, "the queue cannot be used");
+}
+
+/* Finds the device, that of the caller's queue if there is one, and makes a queue. Drivers are not always ready for two threads that look for the first device at once: PoCL
  * 3.1 counts a device before it has its name, and before it has it at all. All instances in a process therefore take turns, also
  * those of different libraries: they lock a file that only this process has. Closing the file ends the lock. */
-SDFG_DEVICE_FUNCTION int32_t sdfg_device_find_device(sdfg_device *device, const char *asked) {
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_find_device(sdfg_device *device, const char *asked, sdfg_cl queue) {
     FILE *const turn = fopen("/proc/self/stat", "re");
     while (turn != NULL && flock(fileno(turn), SDFG_LOCK_EX) != 0 && errno == EINTR) {
     }
     int32_t error = SDFG_CL_SUCCESS, status = sdfg_device_load(device);
     if (status == 0) {
-        status = sdfg_device_choose(device, asked);
+        status = queue != NULL ? sdfg_device_of_queue(device, queue) : sdfg_device_choose(device, asked);
+    }
+    if (status == 0 && queue == NULL) {
+        device->context = device->clCreateContext(NULL, 1, &device->device, NULL, NULL, &error);
+        device->context = error == SDFG_CL_SUCCESS ? device->context : NULL;
+        status = error == SDFG_CL_SUCCESS ? 0 : sdfg_device_failed(device, error, "the device cannot be used");
     }
     if (status == 0) {
-        device->context = device->clCreateContext(NULL, 1, &device->device, NULL, NULL, &error);
-        status = error == SDFG_CL_SUCCESS ? sdfg_device_streams(device, 1, 0) : sdfg_device_failed(device, error, "the device cannot be used");
+        status = sdfg_device_streams(device, 1, 0);
     }
     if (turn != NULL) {
         (void)fclose(turn);
@@ -351,6 +386,10 @@ SDFG_DEVICE_FUNCTION void sdfg_device_close(sdfg_device *device) {
     if (device == NULL) {
         return;
     }
+    if (device->end != NULL) {
+        (void)device->clWaitForEvents(1, &device->end);
+        (void)device->clReleaseEvent(device->end);
+    }
     for (sdfg_piece *piece = device->pieces; piece != NULL;) {
         sdfg_piece *const next = piece->next;
         (void)device->clReleaseMemObject(piece->memory);
@@ -384,6 +423,9 @@ SDFG_DEVICE_FUNCTION void sdfg_device_close(sdfg_device *device) {
     for (uint32_t n = 0; n < device->n_streams; ++n) {
         (void)device->clReleaseCommandQueue(device->streams[n]);
     }
+    if (device->n_streams > 0 && device->streams[0] != device->own) {
+        (void)device->clReleaseCommandQueue(device->own);
+    }
     free(device->events);
     free(device->streams);
     if (device->context != NULL) {
@@ -393,8 +435,9 @@ SDFG_DEVICE_FUNCTION void sdfg_device_close(sdfg_device *device) {
     free(device);
 }
 
-/* Opens the chosen device and compiles kernels for it, unless that was done. After an error, the device has its text. */
-SDFG_DEVICE_FUNCTION int32_t sdfg_device_open(sdfg_device **out, const char *asked, const char *const *parts, uint32_t n_parts, const char *options) {
+/* Opens the chosen device, or that of a queue of the caller, and compiles kernels for it, unless that was done. After an error, the device
+ * has its text. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_open(sdfg_device **out, const char *asked, void *queue, const char *const *parts, uint32_t n_parts, const char *options) {
     if (*out != NULL && (*out)->is_open) {
         return 0;
     }
@@ -403,7 +446,7 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_open(sdfg_device **out, const char *ask
     if (device == NULL) {
         return SDFG_DEVICE_MEMORY;
     }
-    int32_t status = sdfg_device_find_device(device, asked);
+    int32_t status = sdfg_device_find_device(device, asked, (sdfg_cl)queue);
     if (status == 0) {
         status = sdfg_device_build(device, (const char **)(uintptr_t)parts, n_parts, options);
     }
@@ -471,7 +514,7 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_allocate(sdfg_device *device, void **po
 
 SDFG_DEVICE_FUNCTION void sdfg_device_free(sdfg_device *device, void *pointer) {
     sdfg_piece *const piece = pointer == NULL || device == NULL ? NULL : sdfg_device_find(device, pointer);
-    if (piece != NULL) {
+    if (piece != NULL && !piece->is_of_caller) {
         piece->is_used = false;
         piece->stream = device->stream;
     }
@@ -603,6 +646,107 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_finish(sdfg_device *device) {
     sdfg_device_on(device, 0);
     const int32_t error = device->clFinish(device->queue);
     return error == SDFG_CL_SUCCESS ? 0 : sdfg_device_failed(device, error, "the device fails");
+}
+
+/* Waits for the end of the last run that was started, unless that was done. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_wait(sdfg_device *device) {
+    if (device == NULL || !device->is_pending) {
+        return 0;
+    }
+    device->is_pending = false;
+    const int32_t error = device->clWaitForEvents(1, &device->end);
+    return error == SDFG_CL_SUCCESS ? 0 : sdfg_device_failed(device, error, "the device fails");
+}
+
+/* Takes a queue of the caller as stream 0; NULL is that of the instance. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_take_queue(sdfg_device *device, sdfg_cl queue) {
+    sdfg_cl context = device->context, of = device->device;
+    uint64_t properties = 0;
+    int32_t error = SDFG_CL_SUCCESS;
+    if (queue == device->streams[0]) {
+        return 0;
+    }
+    if (queue != device->own) {
+        error = device->clGetCommandQueueInfo(queue, SDFG_CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
+        if (error == SDFG_CL_SUCCESS) {
+            error = device->clGetCommandQueueInfo(queue, SDFG_CL_QUEUE_DEVICE, sizeof of, &of, NULL);
+        }
+        if (error == SDFG_CL_SUCCESS) {
+            error = device->clGetCommandQueueInfo(queue, SDFG_CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL);
+        }
+        if (error == SDFG_CL_SUCCESS && (context != device->context || of != device->device || (properties & SDFG_CL_QUEUE_OUT_OF_ORDER) != 0)) {
+            snprintf(device->text, sizeof device->text, "%s", context != device->context || of != device->device ? "the queue belongs to another context or device than that of the first run on the handle" : "the queue runs commands out of order");
+            return SDFG_DEVICE_FAILED;
+        }
+        if (error == SDFG_CL_SUCCESS) {
+            error = device->clRetainCommandQueue(queue);
+        }
+    }
+    if (error != SDFG_CL_SUCCESS) {
+        return sdfg_device_failed(device, error, "the queue cannot be used");
+    }
+    if (device->streams[0] != device->own) {
+        (void)device->clReleaseCommandQueue(device->streams[0]);
+    }
+    device->streams[0] = queue;
+    return 0;
+}
+
+/* Begins a run whose stream 0 is a queue of the caller; NULL is one of the instance. It follows the runs that were started before. The
+ * host waits for these if it writes memory of the instance that their commands use. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_begin_run(sdfg_device *device, void *queue, bool host_waits) {
+    const int32_t status = sdfg_device_take_queue(device, queue != NULL ? (sdfg_cl)queue : device->own);
+    sdfg_device_on(device, 0);
+    if (status != 0 || !device->is_pending) {
+        return status;
+    }
+    const int32_t error = host_waits ? device->clWaitForEvents(1, &device->end) : device->clEnqueueBarrierWithWaitList(device->queue, 1, &device->end, NULL);
+    return error == SDFG_CL_SUCCESS ? 0 : sdfg_device_failed(device, error, "a run before failed");
+}
+
+/* Ends a run for which the host does not wait: commands of the caller that follow in its queue come behind it. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_end_run(sdfg_device *device) {
+    sdfg_device_on(device, 0);
+    const int32_t error = sdfg_device_mark(device, device->queue, &device->end);
+    device->is_pending = error == SDFG_CL_SUCCESS;
+    return error == SDFG_CL_SUCCESS ? 0 : sdfg_device_failed(device, error, "an event of the device");
+}
+
+/* The address by which runs take memory of the caller, a buffer of OpenCL. It is the same for each call until the instance is closed. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_import(sdfg_device *device, void *memory, void **address) {
+    const sdfg_cl buffer = (sdfg_cl)memory;
+    for (sdfg_piece *piece = device->pieces; piece != NULL; piece = piece->next) {
+        if (piece->memory == buffer) {
+            *address = piece->address;
+            return 0;
+        }
+    }
+    size_t bytes = 0;
+    sdfg_cl context = NULL;
+    int32_t error = device->clGetMemObjectInfo(buffer, SDFG_CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
+    if (error == SDFG_CL_SUCCESS) {
+        error = device->clGetMemObjectInfo(buffer, SDFG_CL_MEM_CONTEXT, sizeof context, &context, NULL);
+    }
+    if (error == SDFG_CL_SUCCESS && context != device->context) {
+        snprintf(device->text, sizeof device->text, "the buffer belongs to another context than that of the handle");
+        return SDFG_DEVICE_FAILED;
+    }
+    sdfg_piece *const piece = (sdfg_piece *)calloc(1, sizeof *piece);
+    void *const place = error == SDFG_CL_SUCCESS && piece != NULL ? mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) : MAP_FAILED;
+    if (place != MAP_FAILED) {
+        error = device->clRetainMemObject(buffer);
+    }
+    if (place == MAP_FAILED || error != SDFG_CL_SUCCESS) {
+        if (place != MAP_FAILED) {
+            munmap(place, bytes);
+        }
+        free(piece);
+        return sdfg_device_failed(device, error != SDFG_CL_SUCCESS ? error : SDFG_CL_OUT_OF_HOST_MEMORY, "the buffer cannot be used");
+    }
+    *piece = (sdfg_piece){ (char *)place, bytes, buffer, true, true, 0, device->pieces };
+    device->pieces = piece;
+    *address = place;
+    return 0;
 }
 
 /* Lends memory of the host to the device: the pointer becomes the address of a copy, and `host` what it was. Memory of the
