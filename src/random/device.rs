@@ -1,5 +1,7 @@
 //! Random programs on a device: their maps become kernels, whose source runs on a device, or on threads of this processor.
 
+use std::num::NonZeroU32;
+
 use sdfg::edit::{EditError, Editor};
 use sdfg::interpret::Arguments;
 use sdfg::ir::{BlockShape, NodeId, NodeKind, Schedule, ScheduleKind, Sdfg, State, Storage};
@@ -121,7 +123,7 @@ pub fn check_on_device_by(
 /// of `checked` says whether a plan has checks.
 pub(super) fn compare_on_device(
     case: &Case,
-    OnDevice { program, kernels, for_blocks, soundness }: OnDevice,
+    OnDevice { program, kernels, for_blocks, soundness, streams }: OnDevice,
     (target, checked): (&Target, &[bool]),
     run: &dyn Fn(&Plan, &Arguments, &Arguments) -> Result<Arguments, String>,
     counts: &mut Applications,
@@ -133,7 +135,7 @@ pub(super) fn compare_on_device(
     let program = validate(program.clone()).map_err(|rejected| rejected.to_string())?;
     let outcomes = counts.entry("GPUTransform").or_default();
     for checked in checked {
-        let plan = match lowered(&program, target, *checked) {
+        let plan = match lowered(&program, target, *checked, streams) {
             Ok(Ok(plan)) => plan,
             Ok(Err(what)) => {
                 outcomes.note(Err(refused_for_a_reason("GPUTransform", &what)?));
@@ -170,6 +172,8 @@ pub(super) struct OnDevice {
     pub(super) for_blocks: u64,
     /// What the steps to it promise.
     pub(super) soundness: Soundness,
+    /// Most command streams of its plan.
+    pub(super) streams: NonZeroU32,
 }
 
 /// The program with every map as a kernel that `GPUTransform` takes, after random steps and with random schedules and storages in
@@ -183,7 +187,8 @@ pub(super) fn moved(program: &Sdfg, rng: &mut Rng) -> Result<Option<OnDevice>, S
         return Ok(None);
     }
     let for_blocks = scheduled(&mut program, rng, &Chances::default())?;
-    Ok(Some(OnDevice { program, kernels, for_blocks, soundness }))
+    let streams = LowerOptions::DEVICE_STREAMS;
+    Ok(Some(OnDevice { program, kernels, for_blocks, soundness, streams }))
 }
 
 /// The plan of a program for a device, or the construct that the device cannot run.
@@ -191,8 +196,15 @@ pub(super) fn lowered(
     program: &Validated,
     target: &Target,
     checked: bool,
+    device_streams: NonZeroU32,
 ) -> Result<Result<Plan, String>, String> {
-    let options = LowerOptions { serial_components: true, threshold: 0, checked, ..LowerOptions::default() };
+    let options = LowerOptions {
+        serial_components: true,
+        threshold: 0,
+        checked,
+        device_streams,
+        ..LowerOptions::default()
+    };
     match lower(&expanded(program)?, target, &options) {
         Ok(plan) => Ok(Ok(plan)),
         Err(LowerError::Unsupported { what, .. }) => Ok(Err(what)),

@@ -11,7 +11,7 @@ use sdfg::symbolic::{Expr, Symbol};
 use sdfg::validate::{Validated, validate};
 use sdfg_codegen::llvm::{CompileOptions, OptLevel};
 use sdfg_codegen::load::Library;
-use sdfg_codegen::lower::lower;
+use sdfg_codegen::lower::{LowerOptions, lower};
 
 use super::check::{Failure, compile, difference, expanded};
 use super::device::{Device, lowered, moved};
@@ -134,10 +134,12 @@ fn library(seed: u64, program: &Validated, code: CheckedCode) -> Result<Option<L
             let plan = plan.map_err(|error| format!("not lowered: {error}"))?;
             trusted::through_c(&plan, Compiler::Gcc).map(Some)
         }
-        CheckedCode::OnDevice(device) => match lowered(program, &device.target(), true)? {
-            Ok(plan) => device.load(&plan).map(Some),
-            Err(_) => Ok(None),
-        },
+        CheckedCode::OnDevice(device) => {
+            match lowered(program, &device.target(), true, LowerOptions::DEVICE_STREAMS)? {
+                Ok(plan) => device.load(&plan).map(Some),
+                Err(_) => Ok(None),
+            }
+        }
     }
 }
 

@@ -1,6 +1,8 @@
-//! Random schedules on a device: one program with many tilings into grids, blocks and threads, block sizes, and storages.
+//! Random schedules on a device: one program with many tilings into grids, blocks and threads, block sizes, storages, and numbers of
+//! command streams.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroU32;
 
 use sdfg::ir::Sdfg;
 use sdfg::symbolic::Expr;
@@ -15,7 +17,6 @@ use super::device::{Chances, Device, OnDevice, compare_on_device, scheduled};
 use super::rewrites::on_program_for_device;
 use super::rng::Rng;
 use crate::applications::Applications;
-use crate::trusted;
 
 /// Sizes of tiles; 0 leaves a dimension as it is.
 const SIZES: [i64; 10] = [0, 1, 2, 3, 4, 5, 7, 8, 16, 33];
@@ -32,11 +33,7 @@ pub fn check_schedules(seed: u64, device: Device, schedules: u64) -> Result<Appl
     on_program_for_device(seed, |case, rng| {
         let mut counts = Applications::new();
         let mut seen = BTreeSet::new();
-        let run = |plan: &_, arguments: &sdfg::interpret::Arguments, _: &_| {
-            let mut arguments = arguments.clone();
-            trusted::run(&device.load(plan)?, &mut arguments, None).map_err(|error| error.to_string())?;
-            Ok(arguments)
-        };
+        let run = |plan: &_, arguments: &sdfg::interpret::Arguments, _: &_| device.run(plan, arguments);
         // Small programs have few schedules.
         for number in 0..4 * schedules {
             if seen.len() as u64 == schedules {
@@ -76,7 +73,8 @@ fn with_schedule(program: &Sdfg, rng: &mut Rng) -> Result<Option<(OnDevice, u64)
         extents_of_kernel: extents,
     };
     let for_blocks = scheduled(&mut program, rng, &chances)?;
-    Ok(Some((OnDevice { program, kernels, for_blocks, soundness }, stay)))
+    let streams = NonZeroU32::MIN.saturating_add(rng.below(5) as u32);
+    Ok(Some((OnDevice { program, kernels, for_blocks, soundness, streams }, stay)))
 }
 
 /// Leaves data on the device between kernels. Returns the number of transients that moved there.
