@@ -6,7 +6,7 @@ use sdfg::ir::Sdfg;
 use sdfg::path::ElementPath;
 use sdfg::symbolic::Symbol;
 use sdfg::validate::validate;
-use sdfg_codegen::ranks::{LocaliseError, Traffic, TrafficError};
+use sdfg_codegen::ranks::{LocaliseError, Rates, Traffic, TrafficError, Waiting};
 use sdfg_library::{ExpandLibrary, transformations};
 use sdfg_transforms::distribute::{
     Distribute, DistributeError, Distributed, DivisionOptions, Searched, distribute, distribute_by,
@@ -84,12 +84,10 @@ impl Case {
     /// while halos travel; the last number tells in how many maps.
     pub(crate) fn divided(&self, ranks: usize, rng: &mut Rng) -> (Pipeline, Distributed, usize) {
         let mut pipeline = prepared(&self.program);
-        let steps = random_parts(&pipeline, ranks, rng);
-        let outcome = distribute_by(
-            &mut pipeline,
-            &steps,
-            DivisionOptions { arguments: rng.chance(50), boxes: rng.chance(50) },
-        );
+        let is_common = rng.chance(50);
+        let steps = random_parts(&pipeline, ranks, is_common, rng);
+        let options = DivisionOptions { arguments: rng.chance(50), boxes: rng.chance(50), overlap: false };
+        let outcome = distribute_by(&mut pipeline, &steps, options);
         let overlapped = if rng.chance(50) { overlap(&mut pipeline) } else { 0 };
         (pipeline, outcome, overlapped)
     }
@@ -173,7 +171,7 @@ impl Division {
             Division::DataParallel => Distribute::data_parallel(ranks).apply(pipeline),
             Division::Random(seed) => {
                 prepare(pipeline);
-                let steps = random_parts(pipeline, ranks as usize, &mut Rng::new(seed));
+                let steps = random_parts(pipeline, ranks as usize, false, &mut Rng::new(seed));
                 Ok(distribute_by(pipeline, &steps, DivisionOptions::default()))
             }
         }
@@ -182,8 +180,17 @@ impl Division {
 
 /// Seconds of communication in a run of a divided program, for these values of its symbols; `None` if only a run tells them.
 pub fn communication(program: &Sdfg, sizes: &BTreeMap<Symbol, i64>, machine: &Machine) -> Option<f64> {
-    let traffic = Traffic::of(program, sizes, machine.ranks).ok()?;
-    Some(traffic.seconds(machine.latency_seconds, machine.link_bytes_per_second))
+    Waiting::of(program, sizes, machine.ranks, rates(machine)).ok().map(|waiting| waiting.seconds)
+}
+
+/// The rates of a machine.
+pub fn rates(machine: &Machine) -> Rates {
+    Rates {
+        latency_seconds: machine.latency_seconds,
+        link_bytes_per_second: machine.link_bytes_per_second,
+        operations_per_second: machine.operations_per_second,
+        memory_bytes_per_second: machine.memory_bytes_per_second,
+    }
 }
 
 /// The values of symbols by their names.
@@ -196,8 +203,14 @@ pub fn compute_bound(ranks: u32) -> Machine {
     Machine { ranks, operations_per_second: 1.0, latency_seconds: 0.0, ..Machine::default() }
 }
 
-/// For each map outside of scopes a number of parts of each dimension, at most so many in all.
-fn random_parts(pipeline: &Pipeline, ranks: usize, rng: &mut Rng) -> Vec<(ElementPath, Vec<u32>)> {
+/// For each map outside of scopes a number of parts of each dimension, at most so many in all. With `is_common`, maps of as many
+/// dimensions have the same ones: then they share containers, whose halos are refreshed.
+fn random_parts(
+    pipeline: &Pipeline,
+    ranks: usize,
+    is_common: bool,
+    rng: &mut Rng,
+) -> Vec<(ElementPath, Vec<u32>)> {
     let parts = |dimensions: usize, rng: &mut Rng| {
         let mut left = ranks;
         let mut count = || {
@@ -207,6 +220,14 @@ fn random_parts(pipeline: &Pipeline, ranks: usize, rng: &mut Rng) -> Vec<(Elemen
         };
         (0..dimensions).map(|_| count()).collect()
     };
+    let mut common: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
     let maps = outer_maps(pipeline.program()).into_iter();
-    maps.map(|(path, dimensions)| (path, parts(dimensions, rng))).collect()
+    let of_map = |(path, dimensions)| {
+        let parts = match is_common {
+            true => common.entry(dimensions).or_insert_with(|| parts(dimensions, rng)).clone(),
+            false => parts(dimensions, rng),
+        };
+        (path, parts)
+    };
+    maps.map(of_map).collect()
 }

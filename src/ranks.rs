@@ -5,7 +5,7 @@ use sdfg::ir::Sdfg;
 use sdfg::validate::validate;
 use sdfg_codegen::llvm::{self, CompileOptions, OptLevel};
 use sdfg_codegen::lower::{LowerError, lower};
-use sdfg_codegen::mpi::Hooks;
+use sdfg_codegen::mpi::{Hooks, MoveKind};
 use sdfg_codegen::ranks::{LocaliseError, localise};
 use sdfg_transforms::{Pipeline, Soundness};
 
@@ -36,6 +36,8 @@ pub(crate) struct Run {
     pub(crate) received: i64,
     /// Number of moves in the program.
     pub(crate) moves: usize,
+    /// Number of functions among them that begin moves, during which maps run.
+    pub(crate) begun: usize,
 }
 
 /// Why a distributed program gave no results on ranks.
@@ -84,7 +86,9 @@ impl Ranks<'_> {
         trusted::run_on_rank(&local, &library, &self.hooks, &mut own).map_err(NotRun::Failed)?;
         let received = self.hooks.counters().received - before.received;
         let found = trusted::gather(&local, &self.hooks, arguments, &own).map_err(NotRun::Failed)?;
-        Ok(Run { found, received, moves: local.moves.len() })
+        let begins = |(_, kind): &&(String, MoveKind)| matches!(kind, MoveKind::Begin(_));
+        let begun = local.moves.iter().filter(begins).count();
+        Ok(Run { found, received, moves: local.moves.len(), begun })
     }
 }
 
@@ -108,7 +112,7 @@ impl Case {
     /// # Errors
     /// If the distributed program gives other results.
     pub fn on_ranks(&self, ranks: &Ranks<'_>, rng: &mut Rng) -> Result<Applications, String> {
-        let (pipeline, outcome, _) = self.divided(ranks.count, rng);
+        let (pipeline, outcome, overlapped) = self.divided(ranks.count, rng);
         let mut counts = Applications::new();
         let moves = counts.entry("moves").or_default();
         if outcome.divided.is_empty() {
@@ -126,6 +130,8 @@ impl Case {
         };
         self.same_bytes(&pipeline, ranks, run.received)?;
         (0..run.moves).for_each(|_| moves.note(Ok(())));
+        counts.entry("HaloOverlap").or_default().applied += overlapped as u64;
+        counts.entry("moves during maps").or_default().applied += run.begun as u64;
         self.equals(&run.found, Soundness::ChangesRounding)
             .map_err(|what| format!("on ranks, {}: {what}", steps()))?;
         Ok(counts)

@@ -14,7 +14,7 @@ pub(crate) fn run(options: &Options, ranks: &Ranks<'_>) -> bool {
         match check_on_ranks(seed, ranks) {
             Ok(counts) => {
                 passed += 1;
-                moved += u64::from(counts.values().any(|outcomes| outcomes.applied > 0));
+                moved += u64::from(counts.get("moves").is_some_and(|outcomes| outcomes.applied > 0));
                 for (name, outcomes) in counts {
                     totals.entry(name).or_default().add(outcomes);
                 }
@@ -30,6 +30,9 @@ pub(crate) fn run(options: &Options, ranks: &Ranks<'_>) -> bool {
     if ranks.rank == 0 {
         for (reason, count) in totals.values().flat_map(|outcomes| &outcomes.refused) {
             println!("{count:>6} {reason}");
+        }
+        for (name, outcomes) in &totals {
+            println!("{name}: {}", outcomes.applied);
         }
         println!("on {} ranks: passed {passed}, of which {moved} moved data, failed {failed}", ranks.count);
     }

@@ -16,6 +16,7 @@
 //! vectors     maps of schedule `simd`
 //! reducible   programs with sums and products
 //! rewritable, repeated, seldom  programs with what transformations look for
+//! halos       stencils in loops, for distribution
 //! rewrites    transformations at every match, and random chains of them
 //! device      maps as kernels of a device
 //! pushes      maps that push to streams, for devices
@@ -36,6 +37,7 @@ mod expression;
 mod faulty;
 mod features;
 mod generate;
+mod halos;
 mod inputs;
 mod lanes;
 mod loops;

@@ -4,6 +4,7 @@ use sdfg::symbolic::Symbol;
 
 use super::check::{Failure, on_text};
 use super::generate::generate;
+use super::halos::halos;
 use super::inputs::inputs;
 use super::pushes::pushing;
 use super::reducible::reducible;
@@ -62,7 +63,7 @@ pub fn check_chain(seed: u64, length: usize, runs: Runs) -> Result<Applications,
 /// # Errors
 /// [`Failure`] if the distributed program is not valid, traps or gives other results.
 pub fn check_distributed(seed: u64) -> Result<Applications, Box<Failure>> {
-    on_program(seed, |case, rng| case.distributed(rng))
+    on_case(seed, divided(seed), |case, rng| case.distributed(rng))
 }
 
 /// Distributes the program of a seed over the ranks of MPI that run this process, and compares the results.
@@ -70,7 +71,7 @@ pub fn check_distributed(seed: u64) -> Result<Applications, Box<Failure>> {
 /// # Errors
 /// [`Failure`] if the distributed program gives other results.
 pub fn check_on_ranks(seed: u64, ranks: &Ranks<'_>) -> Result<Applications, Box<Failure>> {
-    on_program(seed, |case, rng| case.on_ranks(ranks, rng))
+    on_case(seed, divided(seed), |case, rng| case.on_ranks(ranks, rng))
 }
 
 /// Text of the program of a seed that is transformed: programs of all kinds, and those that transformations look for.
@@ -82,6 +83,11 @@ pub fn transformed(seed: u64) -> String {
         7 => repeated(seed),
         _ => seldom(seed),
     }
+}
+
+/// Text of the program of a seed that is distributed: a quarter has stencils in loops, whose halos travel between ranks.
+fn divided(seed: u64) -> String {
+    if seed % 4 == 2 { halos(seed) } else { transformed(seed) }
 }
 
 /// Generates the program of a seed and runs it.

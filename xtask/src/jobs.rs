@@ -96,12 +96,17 @@ pub(crate) fn mpi(options: &[&str]) -> Result<()> {
     example("sdfg-programs", "bench_mpi", options)
 }
 
-/// Runs random programs or DaCe's graphs on ranks of MPI.
+/// Runs random programs or DaCe's graphs on ranks of MPI, or moves data for so many seconds.
 ///
 /// # Errors
 /// As [`mpi`].
 pub(crate) fn ranks(options: &[&str]) -> Result<()> {
     install_mpi()?;
+    if let ["--soak", seconds] = options {
+        // nextest ends long tests.
+        let test = ["test", "-p", "sdfg-codegen", "--test", "mpi", "--", "--exact", "memory_does_not_grow"];
+        return step::check(step::cargo(test).arg("--nocapture").env("SDFG_MPI_SECONDS", seconds));
+    }
     example("sdfg-programs", "ranks", options)
 }
 

@@ -81,6 +81,8 @@ Commands:
                     Distribute random programs by random strategies over ranks of MPI (default 4), and compare the results
                     with the interpreter; --on distributes the example programs or PolyBench's kernels (MINI or tiny); --corpus distributes
                     DaCe's graphs in $SDFG_CORPUS, and compares with their outputs
+  ranks --soak SECONDS
+                    Move data between four ranks again and again; fail if memory, requests or communicators grow
   corpus [--dir D] [--target llvm|c|cuda|cuda-driver|opencl|dace] [--table FILE] [NAME..]
                     Run DaCe's graphs in a folder in the interpreter and as native code and compare their outputs (default
                     folder $SDFG_CORPUS or ../shared/corpus); --table writes docs/dace-coverage.md;

@@ -94,6 +94,8 @@ pub struct Distributed {
     pub hoisted: usize,
     /// Number of containers of which a map that is not divided gets a box.
     pub boxes: usize,
+    /// Number of maps that compute their interiors while halos travel.
+    pub overlapped: usize,
 }
 
 /// Raises loops and gives each map outside of scopes a state of its own. A strategy is searched for the program after it.
@@ -103,7 +105,7 @@ pub fn prepare(pipeline: &mut Pipeline) {
     apply_all(pipeline, &StateFission::default(), |_, _| true);
 }
 
-/// The containers that are cut when maps are divided.
+/// The containers that are cut when maps are divided, and whether messages travel meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DivisionOptions {
     /// Whether containers that the caller passes are cut, too: each rank passes its own part.
@@ -111,11 +113,14 @@ pub struct DivisionOptions {
     /// Whether containers are cut of which a map that is not divided accesses a box: every rank gets the box for it ([`MapStorage`]).
     /// Otherwise, every rank holds them whole, and what divided maps write of them is sent to all.
     pub boxes: bool,
+    /// Whether maps compute their interiors while halos travel ([`HaloOverlap`](crate::rewrites::HaloOverlap)), where that costs less:
+    /// [`Searched::carry_out`] knows costs.
+    pub overlap: bool,
 }
 
 impl Default for DivisionOptions {
     fn default() -> Self {
-        DivisionOptions { arguments: true, boxes: true }
+        DivisionOptions { arguments: true, boxes: true, overlap: false }
     }
 }
 

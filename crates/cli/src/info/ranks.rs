@@ -61,11 +61,15 @@ pub(super) fn lines(program: &Validated, values: &Values, ranks: u32) -> Result<
 
 /// `copy A -> B in state s: 3 times, at most 80 bytes received by a rank, 240 by all`.
 fn copy_line(copy: &CopyTraffic) -> String {
-    let CopyTraffic { state, source, target, combines, has_replicas: _, times, received, .. } = copy;
+    let CopyTraffic { state, source, target, combines, times, received, hidden_by, .. } = copy;
     let (most, all) = (received.iter().max().copied().unwrap_or(0), received.iter().sum::<u64>());
     let verb = if *combines { "combination" } else { "copy" };
+    let meanwhile = match hidden_by.is_empty() {
+        true => String::new(),
+        false => format!(", while `{}` runs", hidden_by.join("` and `")),
+    };
     format!(
-        "{verb} {source} -> {target} in state {state}: {times} time{}, {most} bytes received by one rank at most, {all} by all",
+        "{verb} {source} -> {target} in state {state}: {times} time{}, {most} bytes received by one rank at most, {all} by all{meanwhile}",
         if *times == 1 { "" } else { "s" }
     )
 }

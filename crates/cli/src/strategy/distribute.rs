@@ -70,6 +70,9 @@ pub(crate) struct DistributeCommand {
     /// Leave the arguments whole on every rank; otherwise, each rank passes its own part.
     #[arg(long)]
     whole_arguments: bool,
+    /// Divide maps in an interior, which is computed while halos travel, and a border, where the prediction then falls.
+    #[arg(long, conflicts_with_all = ["strategy", "data_parallel"])]
+    overlap: bool,
     /// Divide dimensions only into numbers of parts that divide them, which gives fewer configurations.
     #[arg(long, conflicts_with = "strategy")]
     divisors: bool,
@@ -159,7 +162,11 @@ impl DistributeCommand {
     }
 
     fn division(&self) -> DivisionOptions {
-        DivisionOptions { arguments: !self.whole_arguments, ..DivisionOptions::default() }
+        DivisionOptions {
+            arguments: !self.whole_arguments,
+            overlap: self.overlap,
+            ..DivisionOptions::default()
+        }
     }
 
     fn iterations(&self) -> BTreeMap<String, u64> {
@@ -203,6 +210,14 @@ impl DistributeCommand {
             terminal.note(&format!(
                 "predicted: {computation:.3e} s of computation, {communication:.3e} s of communication"
             ));
+        }
+        let hidden = costs.waiting(pipeline.program()).map_or(0.0, |waiting| waiting.hidden);
+        if hidden > 0.0 {
+            let maps = match chosen.outcome.overlapped {
+                0 => String::new(),
+                n => format!(": {n} maps are divided in an interior, which needs no halos, and a border"),
+            };
+            terminal.note(&format!("messages travel for {hidden:.3e} s while ranks compute{maps}"));
         }
         Ok(chosen.outcome)
     }

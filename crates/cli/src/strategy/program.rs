@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sdfg::ir::Sdfg;
 use sdfg::symbolic::Symbol;
 use sdfg::validate::{Validated, validate};
-use sdfg_codegen::ranks::Traffic;
+use sdfg_codegen::ranks::{Rates, Waiting};
 use sdfg_library::{Pure, expand_library_nodes};
 use sdfg_transforms::distribute::Searched;
 use sdfg_transforms::strategy::Options;
@@ -86,8 +86,19 @@ pub(super) struct Costs {
 impl Costs {
     /// Seconds of communication in a run; `None` if only a run tells them.
     pub(super) fn seconds(&self, program: &Sdfg) -> Option<f64> {
-        let traffic = Traffic::of(program, &self.values, self.machine.ranks).ok()?;
-        Some(traffic.seconds(self.machine.latency_seconds, self.machine.link_bytes_per_second))
+        self.waiting(program).map(|waiting| waiting.seconds)
+    }
+
+    /// Seconds of communication in a run, and those that computation hides; `None` if only a run tells them.
+    pub(super) fn waiting(&self, program: &Sdfg) -> Option<Waiting> {
+        let machine = &self.machine;
+        let rates = Rates {
+            latency_seconds: machine.latency_seconds,
+            link_bytes_per_second: machine.link_bytes_per_second,
+            operations_per_second: machine.operations_per_second,
+            memory_bytes_per_second: machine.memory_bytes_per_second,
+        };
+        Waiting::of(program, &self.values, machine.ranks, rates).ok()
     }
 }
 

@@ -33,7 +33,7 @@ const OVERSUBSCRIBED: [(&str, &str); 2] =
 
 /// The variable that tells Open MPI 4 where to make its session folder. Open MPI 5 needs none: the names of its session folders
 /// contain the number of the process.
-const SESSIONS: &str = "OMPI_MCA_orte_local_tmpdir_base";
+const SESSIONS: &str = "OMPI_MCA_orte_tmpdir_base";
 
 /// Variables by which MPIs tell a rank its number and the number of ranks.
 const RANKS: [(&str, &str); 2] = [("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_SIZE")];

@@ -129,32 +129,14 @@ impl Localising {
             let ends = [add_access(editor, state, id)?, add_access(editor, state, id)?];
             return self.broadcast_between(editor, state, id, ends);
         }
-        // Code gets a single element by its value; the library needs an address.
-        let container = editor.sdfg().container(id);
-        let (name, element) = (format!("__move{}_value", self.sites), container.element);
-        let kind = ContainerKind::Array(Layout::packed(vec![Expr::int(2)]));
-        let buffer = Container { transient: true, ..Container::new(name, element, kind) };
-        let buffer = editor.add_container(buffer)?;
-        let Ok(code) = Code::parse("b[0] = v\nb[1] = v", Dialect::Python) else {
-            return unsupported("the broadcast of a value");
-        };
-        let (inputs, outputs) = (vec![Connector::new("v")], vec![Connector::new("b")]);
-        let pack = Tasklet { inputs, outputs, body: TaskletBody::Code(code) };
-        let label = editor.fresh_label(state, "pack")?;
-        let pack = editor.add_node(state, Node { label, kind: NodeKind::Tasklet(pack), loc: None })?;
-        let [value, packed, spread, result] = [
-            add_access(editor, state, id)?,
-            add_access(editor, state, buffer)?,
-            add_access(editor, state, buffer)?,
-            add_access(editor, state, id)?,
-        ];
+        let [value, result] = [add_access(editor, state, id)?, add_access(editor, state, id)?];
+        let name = format!("__move{}_value", self.sites);
+        let (packed, buffer) = packed(editor, state, (value, id), name)?;
+        let spread = add_access(editor, state, buffer)?;
         let first = Subset(all.0.iter().map(|range| Range::index(range.begin.clone())).collect());
-        let element = || Access::elements(id, first.clone());
-        let pair = Access::elements(buffer, Subset(vec![Range::new(Expr::zero(), Expr::int(2))]));
-        let of_pair = Access::elements(buffer, Subset(vec![Range::index(Expr::zero())]));
-        connect(editor, state, (value, None), (pack, Some("v")), Memlet::read(element()))?;
-        connect(editor, state, (pack, Some("b")), (packed, None), Memlet::write(pair))?;
-        connect(editor, state, (spread, None), (result, None), Memlet::copy(of_pair, element()))?;
+        let of_buffer = Access::elements(buffer, Subset(vec![Range::index(Expr::zero())]));
+        let of_result = Access::elements(id, first);
+        connect(editor, state, (spread, None), (result, None), Memlet::copy(of_buffer, of_result))?;
         self.broadcast_between(editor, state, buffer, [packed, spread])
     }
 
@@ -227,10 +209,9 @@ impl Localising {
             }
             words.extend(own);
             elements.push((moved.source.container.element.to_string(), moved.flags.is_in_place));
-            (verb, kind) = match (copied.resolution.is_some(), moved.flags.is_in_place) {
-                _ if copied.is_broadcast => ("broadcast", MoveKind::Move),
-                (true, _) => ("combine", MoveKind::Combine),
-                (false, true) => ("refresh", MoveKind::Move),
+            (verb, kind) = match (copied.is_broadcast, copied.resolution.is_some()) {
+                (true, _) => ("broadcast", MoveKind::Move),
+                (false, true) => ("combine", MoveKind::Combine),
                 (false, false) => ("move", MoveKind::Move),
             };
         }
@@ -242,16 +223,20 @@ impl Localising {
         self.sites += 1;
         let described = self.words(editor, state, site, &words)?;
         let early = early_maps(editor.sdfg(), state, &copies);
-        let ends: Vec<[NodeId; 2]> = copies.iter().map(|copied| [copied.from.0, copied.to.0]).collect();
+        let mut ends: Vec<[NodeId; 2]> = copies.iter().map(|copied| [copied.from.0, copied.to.0]).collect();
+        for (at, ([source, _], copied)) in ends.iter_mut().zip(&copies).enumerate() {
+            if !self.all(editor.sdfg(), copied.from.1).volume().is_one() {
+                continue;
+            }
+            if copied.from.1 == copied.to.1 {
+                let name = &editor.sdfg().container(copied.from.1).name;
+                return unsupported(format!("a copy of the only element of `{name}` to itself"));
+            }
+            let name = format!("__move{site}_value{at}");
+            *source = packed(editor, state, (*source, copied.from.1), name)?.0;
+        }
         let mut add = |editor: &mut Editor<'_>, verb: &str, kind: MoveKind, ends: &[[NodeId; 2]]| {
-            // Functions that take other types, or that write what they read, have other names.
-            let is_plain = matches!(kind, MoveKind::Move | MoveKind::Combine);
-            let of_type = |(element, is_in_place): &(String, bool)| match is_plain || *is_in_place {
-                true => element.clone(),
-                false => format!("{element}_move"),
-            };
-            let types: Vec<String> = elements.iter().map(of_type).collect();
-            let name = format!("{PREFIX}{verb}_{}", types.join("_")).replace(['<', '>'], "_");
+            let name = function_name(verb, &elements);
             self.moves.insert((name.clone(), kind));
             let node = call_node(editor, state, site, (&name, words.len(), copies.len()))?;
             self.connect_call(editor, (state, node), (described, words.len()), (&copies, ends))?;
@@ -298,7 +283,9 @@ impl Localising {
         connect(editor, state, (described.0, None), (node, Some("words")), words)?;
         for (at, (copied, [from, to])) in copies.iter().zip(nodes).enumerate() {
             let [source, target] = ends(copies.len(), at);
-            let read = Access::elements(copied.from.1, self.all(editor.sdfg(), copied.from.1));
+            // A single element is read from where it was packed.
+            let source_id = editor.state(state)?.node(*from).kind.container().unwrap_or(copied.from.1);
+            let read = Access::elements(source_id, self.all(editor.sdfg(), source_id));
             let written = Access::elements(copied.to.1, self.all(editor.sdfg(), copied.to.1));
             connect(editor, state, (*from, None), (node, Some(&source)), Memlet::read(read))?;
             connect(editor, state, (node, Some(&target)), (*to, None), Memlet::write(written))?;
@@ -341,6 +328,46 @@ impl Localising {
         )?;
         Ok((access, container))
     }
+}
+
+/// Puts the only element of a container into a transient of two: code gets a single element by its value, and the library needs an
+/// address. Gives the access node of the transient.
+fn packed(
+    editor: &mut Editor<'_>,
+    state: StateId,
+    (value, id): (NodeId, ContainerId),
+    name: String,
+) -> Result<(NodeId, ContainerId), LocaliseError> {
+    let container = editor.sdfg().container(id);
+    let (element, all) = (container.element, Subset::full(container.shape()));
+    let kind = ContainerKind::Array(Layout::packed(vec![Expr::int(2)]));
+    let buffer = Container { transient: true, ..Container::new(name, element, kind) };
+    let buffer = editor.add_container(buffer)?;
+    let Ok(code) = Code::parse("b[0] = v\nb[1] = v", Dialect::Python) else {
+        return unsupported("the move of a value");
+    };
+    let (inputs, outputs) = (vec![Connector::new("v")], vec![Connector::new("b")]);
+    let pack = Tasklet { inputs, outputs, body: TaskletBody::Code(code) };
+    let label = editor.fresh_label(state, "pack")?;
+    let pack = editor.add_node(state, Node { label, kind: NodeKind::Tasklet(pack), loc: None })?;
+    let packed = add_access(editor, state, buffer)?;
+    let first = Subset(all.0.iter().map(|range| Range::index(range.begin.clone())).collect());
+    let pair = Access::elements(buffer, Subset(vec![Range::new(Expr::zero(), Expr::int(2))]));
+    let read = Memlet::read(Access::elements(id, first));
+    connect(editor, state, (value, None), (pack, Some("v")), read)?;
+    connect(editor, state, (pack, Some("b")), (packed, None), Memlet::write(pair))?;
+    Ok((packed, buffer))
+}
+
+/// The name of the function of a call: all that its signature depends on is in it. These are the types of the elements, and whether a
+/// function writes what it reads. The verb tells the number of arrays with them.
+fn function_name(verb: &str, elements: &[(String, bool)]) -> String {
+    let part = |(element, is_in_place): &(String, bool)| match is_in_place {
+        true => format!("_{element}_in_place"),
+        false => format!("_{element}"),
+    };
+    let parts: String = elements.iter().map(part).collect();
+    format!("{PREFIX}{verb}{parts}").replace(['<', '>'], "_")
 }
 
 /// Names of the connectors of one of several moves.

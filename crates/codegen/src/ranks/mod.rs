@@ -12,6 +12,7 @@
 mod bounds;
 mod copies;
 mod equal;
+mod hidden;
 mod library;
 mod overlap;
 mod parts;
@@ -42,7 +43,7 @@ pub(crate) use library::bound_parameters;
 pub use library::{LibraryError, RankLibrary};
 pub use parts::Part;
 pub use run::RankError;
-pub use traffic::{CopyTraffic, Traffic, TrafficError};
+pub use traffic::{CopyTraffic, Rates, Traffic, TrafficError, Waiting};
 
 /// Symbol with the address of the context of communication.
 pub const CONTEXT: &str = "__rank_context";

@@ -85,7 +85,7 @@ mod tests {
             .concat();
         assert_eq!(sizes(&five), [4, 1]);
         let moves = localise(&program(INDEPENDENT)).expect("a program").moves;
-        assert_eq!(moves, [("ranks_together_f64_f64".to_owned(), MoveKind::Together(2))]);
+        assert_eq!(moves, [("ranks_together_f64_in_place_f64_in_place".to_owned(), MoveKind::Together(2))]);
     }
 
     /// A function that writes what it reads has another signature than one that does not.
@@ -94,7 +94,7 @@ mod tests {
         let moved = "access A\naccess a = A\nA -> a\naccess B\naccess C\nB -> C\n";
         assert_eq!(sizes(moved), [2]);
         let moves = localise(&program(moved)).expect("a program").moves;
-        assert_eq!(moves, [("ranks_together_f64_f64_move".to_owned(), MoveKind::Together(2))]);
+        assert_eq!(moves, [("ranks_together_f64_in_place_f64".to_owned(), MoveKind::Together(2))]);
     }
 
     #[test]

@@ -1,14 +1,15 @@
 //! The bytes that each rank receives in a run of a distributed program, without the run.
 //!
-//! What remains of the program is its control flow, and for each copy that may move data a call with the words of the move. The
-//! interpreter runs this; no container is allocated. Words tell what each rank receives ([`Move`]).
+//! What remains of the program is its control flow, and for copies that may move data a call with the words of the moves. The
+//! interpreter runs this; no container is allocated. Words tell what each rank receives ([`Move`]). Maps that run while messages
+//! travel hide a part of the time.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use sdfg::edit::Editor;
 use sdfg::interpret::{Arguments, Callbacks, ExternalArgument, Interpreter, Options};
-use sdfg::ir::{Container, Node, NodeKind, Sdfg, StateId, Tasklet, TaskletBody};
+use sdfg::ir::{Container, Node, NodeId, NodeKind, Sdfg, StateId, Tasklet, TaskletBody};
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::syntax::{Expression, parse_expression};
 use sdfg::tasklet::{ExternalCall, ExternalOrigin};
@@ -17,6 +18,9 @@ use sdfg::value::Value;
 use thiserror::Error;
 
 use super::equal::read_by_control_flow;
+use super::hidden::Hidden;
+use super::overlap::early_maps;
+use super::together::groups;
 use super::{LocaliseError, Localising, localise, unsupported};
 use crate::mpi::Move;
 
@@ -51,7 +55,7 @@ pub enum TrafficError {
 pub struct Traffic {
     /// Number of ranks.
     pub ranks: usize,
-    /// The copies that may move data, in the order of states and edges; also those that never run.
+    /// The copies that may move data, in the order of states, those together that travel together; also those that never run.
     pub copies: Vec<CopyTraffic>,
 }
 
@@ -76,6 +80,31 @@ pub struct CopyTraffic {
     pub most: u64,
     /// Bytes that each rank receives in all these executions.
     pub received: Vec<u64>,
+    /// The labels of the maps that run while its messages travel.
+    pub hidden_by: Vec<String>,
+}
+
+/// Rates of a machine, from which the time of moves follows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rates {
+    /// Seconds of each message beside the time of its bytes.
+    pub latency_seconds: f64,
+    /// Bytes that a rank receives in a second.
+    pub link_bytes_per_second: f64,
+    /// Arithmetic operations of a rank in a second.
+    pub operations_per_second: f64,
+    /// Bytes that a rank reads from and writes to its memory in a second.
+    pub memory_bytes_per_second: f64,
+}
+
+/// Seconds in which ranks wait for messages in a run, with the formula of the cost model: for each execution of a copy that moves
+/// something the latency of a message, and the time of the bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Waiting {
+    /// Seconds in which ranks wait: for each execution those of the rank that waits longest.
+    pub seconds: f64,
+    /// Seconds that ranks would wait if no map ran while messages travel, minus those in which they wait.
+    pub hidden: f64,
 }
 
 impl Traffic {
@@ -84,52 +113,12 @@ impl Traffic {
     /// # Errors
     /// [`TrafficError`], such as for conditions that read data.
     pub fn of(program: &Sdfg, symbols: &BTreeMap<Symbol, i64>, ranks: u32) -> Result<Self, TrafficError> {
-        let needed = localise(program)?.ranks();
-        if ranks < needed {
-            return Err(TrafficError::Control(format!("the program is divided over {needed} ranks")));
-        }
-        if let Some((expression, container)) = read_by_control_flow(program).next() {
-            let container = program.container(container).name.clone();
-            return Err(TrafficError::Data { expression: expression.to_string(), container });
-        }
-        let (skeleton, sites) = skeleton(program, ranks as usize)?;
-        let skeleton = validate(skeleton).map_err(|rejected| TrafficError::Control(rejected.to_string()))?;
-        let control = |error: String| TrafficError::Control(error);
-        let mut interpreter = Interpreter::new(&skeleton).map_err(|error| control(error.to_string()))?;
-        let mut arguments = Arguments::new();
-        for (symbol, _) in skeleton.sdfg().symbols() {
-            if let Some(value) = symbols.get(symbol) {
-                arguments.set_symbol(symbol.as_str(), *value);
-            }
-        }
-        let noted = RefCell::new((Traffic { ranks: ranks as usize, copies: sites }, Noted::new()));
-        let note = |words: &[ExternalArgument], _: &mut [_]| {
-            let (traffic, known) = &mut *noted.borrow_mut();
-            traffic.note(&integers(words), known).map(|()| None)
-        };
-        let callbacks = Callbacks::new().with(NOTE, note);
-        let options = Options {
-            check_conflicts: false,
-            step_limit: Some(MOST_STEPS),
-            externals: Some(&callbacks),
-            ..Options::default()
-        };
-        interpreter.run(&mut arguments, &options).map_err(|error| control(error.to_string()))?;
-        drop(callbacks);
-        Ok(noted.into_inner().0)
+        Ok(Count::of(program, symbols, ranks, None)?.traffic)
     }
 
     /// Bytes that each rank receives in all.
     pub fn received(&self) -> Vec<u64> {
         self.sum(|_| true)
-    }
-
-    /// Seconds in which ranks wait, with the formula of the cost model: for each execution of a copy that moves something the latency of
-    /// a message, and the time of the bytes that one rank receives at most.
-    pub fn seconds(&self, latency: f64, bytes_per_second: f64) -> f64 {
-        let of = |copy: &CopyTraffic| copy.waits as f64 * latency + copy.most as f64 / bytes_per_second;
-        // The sum of no floating-point numbers is -0.
-        self.copies.iter().map(of).fold(0.0, |sum, one| sum + one)
     }
 
     /// Bytes that each rank receives by copies that combine nothing.
@@ -144,31 +133,156 @@ impl Traffic {
         }
         all
     }
+}
 
-    /// Counts one execution of the copy of a site, which is the first word.
-    fn note(&mut self, words: &[i64], known: &mut Noted) -> Result<(), String> {
-        let (site, words) = words.split_first().ok_or("a move without words")?;
-        let copy = usize::try_from(*site).ok().and_then(|site| self.copies.get_mut(site));
-        let copy = copy.ok_or("a move of no site")?;
-        let bytes = match known.get(site) {
-            Some((before, bytes)) if before == words => bytes.clone(),
-            Some(_) | None => {
-                let moved = Move::from_words(words).ok_or("words that describe no move")?;
-                if copy.combines { moved.combined_bytes(self.ranks) } else { moved.moved_bytes(self.ranks) }
-            }
-        };
-        copy.times += 1;
-        let most = bytes.iter().copied().max().unwrap_or(0);
-        copy.most += most;
-        copy.waits += u64::from(most > 0);
-        copy.received.iter_mut().zip(&bytes).for_each(|(sum, bytes)| *sum += bytes);
-        known.insert(*site, (words.to_vec(), bytes));
-        Ok(())
+impl Waiting {
+    /// The seconds of a run of a distributed program on so many ranks, whose symbols have these values.
+    ///
+    /// # Errors
+    /// As [`Traffic::of`].
+    pub fn of(
+        program: &Sdfg,
+        symbols: &BTreeMap<Symbol, i64>,
+        ranks: u32,
+        rates: Rates,
+    ) -> Result<Self, TrafficError> {
+        Ok(Count::of(program, symbols, ranks, Some(rates))?.waiting)
     }
 }
 
-/// For each site the words of its last execution, and what they move.
-type Noted = BTreeMap<i64, (Vec<i64>, Vec<u64>)>;
+/// What a run without computation has counted so far.
+struct Count {
+    traffic: Traffic,
+    waiting: Waiting,
+    rates: Option<Rates>,
+    sites: Vec<Site>,
+    /// For each site the words of its last execution, and what they move.
+    known: BTreeMap<usize, (Vec<i64>, Moved)>,
+}
+
+/// Copies that travel together.
+struct Site {
+    /// Their positions in [`Traffic::copies`].
+    copies: Vec<usize>,
+    /// The maps that run meanwhile.
+    hidden: Hidden,
+}
+
+/// What one execution of a site moves.
+#[derive(Clone)]
+struct Moved {
+    /// For each copy the bytes that each rank receives.
+    received: Vec<Vec<u64>>,
+    waiting: Waiting,
+}
+
+impl Count {
+    fn of(
+        program: &Sdfg,
+        symbols: &BTreeMap<Symbol, i64>,
+        ranks: u32,
+        rates: Option<Rates>,
+    ) -> Result<Self, TrafficError> {
+        let needed = localise(program)?.ranks();
+        if ranks < needed {
+            return Err(TrafficError::Control(format!("the program is divided over {needed} ranks")));
+        }
+        if let Some((expression, container)) = read_by_control_flow(program).next() {
+            let container = program.container(container).name.clone();
+            return Err(TrafficError::Data { expression: expression.to_string(), container });
+        }
+        let (skeleton, copies, sites) = skeleton(program, ranks as usize)?;
+        let skeleton = validate(skeleton).map_err(|rejected| TrafficError::Control(rejected.to_string()))?;
+        let control = |error: String| TrafficError::Control(error);
+        let mut interpreter = Interpreter::new(&skeleton).map_err(|error| control(error.to_string()))?;
+        let mut arguments = Arguments::new();
+        for (symbol, _) in skeleton.sdfg().symbols() {
+            if let Some(value) = symbols.get(symbol) {
+                arguments.set_symbol(symbol.as_str(), *value);
+            }
+        }
+        let traffic = Traffic { ranks: ranks as usize, copies };
+        let count = Count { traffic, waiting: Waiting::default(), rates, sites, known: BTreeMap::new() };
+        let count = RefCell::new(count);
+        let note = |words: &[ExternalArgument], _: &mut [_]| {
+            count.borrow_mut().note(&integers(words)).map(|()| None)
+        };
+        let callbacks = Callbacks::new().with(NOTE, note);
+        let options = Options {
+            check_conflicts: false,
+            step_limit: Some(MOST_STEPS),
+            externals: Some(&callbacks),
+            ..Options::default()
+        };
+        interpreter.run(&mut arguments, &options).map_err(|error| control(error.to_string()))?;
+        drop(callbacks);
+        Ok(count.into_inner())
+    }
+
+    /// Counts one execution of a site, which is the first word. For each of its copies follow the number of words and the words, then
+    /// what [`Hidden`] needs.
+    fn note(&mut self, words: &[i64]) -> Result<(), String> {
+        let (site, words) = words.split_first().ok_or("moves without words")?;
+        let number = usize::try_from(*site).map_err(|_| "moves of no site")?;
+        let site = self.sites.get(number).ok_or("moves of no site")?;
+        let moved = match self.known.get(&number) {
+            Some((before, moved)) if before == words => moved.clone(),
+            Some(_) | None => self.moved(site, words)?,
+        };
+        for (copy, bytes) in site.copies.iter().zip(&moved.received) {
+            let copy = &mut self.traffic.copies[*copy];
+            copy.times += 1;
+            let most = bytes.iter().copied().max().unwrap_or(0);
+            copy.most += most;
+            copy.waits += u64::from(most > 0);
+            copy.received.iter_mut().zip(bytes).for_each(|(sum, bytes)| *sum += bytes);
+        }
+        self.waiting.seconds += moved.waiting.seconds;
+        self.waiting.hidden += moved.waiting.hidden;
+        self.known.insert(number, (words.to_vec(), moved));
+        Ok(())
+    }
+
+    fn moved(&self, site: &Site, mut words: &[i64]) -> Result<Moved, String> {
+        let ranks = self.traffic.ranks;
+        let mut received = Vec::new();
+        for copy in &site.copies {
+            let (count, rest) = words.split_first().ok_or("a move without words")?;
+            let own = usize::try_from(*count).ok().and_then(|count| rest.split_at_checked(count));
+            let (own, rest) = own.ok_or("too few words of a move")?;
+            let moved = Move::from_words(own).ok_or("words that describe no move")?;
+            received.push(match self.traffic.copies[*copy].combines {
+                true => moved.combined_bytes(ranks),
+                false => moved.moved_bytes(ranks),
+            });
+            words = rest;
+        }
+        let waiting = self.rates.map_or(Waiting::default(), |rates| waiting(&received, site, words, &rates));
+        Ok(Moved { received, waiting })
+    }
+}
+
+/// The seconds of one execution of a site, of which each rank receives so many bytes by each copy.
+fn waiting(received: &[Vec<u64>], site: &Site, values: &[i64], rates: &Rates) -> Waiting {
+    let time = |bytes: u64| match bytes {
+        0 => 0.0,
+        bytes => rates.latency_seconds + bytes as f64 / rates.link_bytes_per_second,
+    };
+    let most = |bytes: &Vec<u64>| time(bytes.iter().copied().max().unwrap_or(0));
+    // The sum of no floating-point numbers is -0.
+    let all = received.iter().map(most).fold(0.0, |sum, one| sum + one);
+    if site.hidden.is_empty() {
+        return Waiting { seconds: all, hidden: 0.0 };
+    }
+    // A rank waits for what remains when its own maps are done.
+    let ranks = received.first().map_or(0, Vec::len);
+    let remains = |rank: usize| {
+        let travels = received.iter().map(|bytes| time(bytes[rank])).fold(0.0, |sum, one| sum + one);
+        if travels == 0.0 { 0.0 } else { travels - site.hidden.seconds(rank, values, rates) }
+    };
+    let seconds = (0..ranks).map(remains).fold(0.0, f64::max);
+    Waiting { seconds, hidden: all - seconds }
+}
 
 fn integers(arguments: &[ExternalArgument]) -> Vec<i64> {
     let integer = |argument: &ExternalArgument| match argument {
@@ -178,58 +292,72 @@ fn integers(arguments: &[ExternalArgument]) -> Vec<i64> {
     arguments.iter().filter_map(integer).collect()
 }
 
-/// The control flow of a program, with a call for each copy that may move data, and these copies.
-fn skeleton(program: &Sdfg, ranks: usize) -> Result<(Sdfg, Vec<CopyTraffic>), LocaliseError> {
+/// The control flow of a program with a call for copies that travel together, these copies, and the calls.
+fn skeleton(program: &Sdfg, ranks: usize) -> Result<(Sdfg, Vec<CopyTraffic>, Vec<Site>), LocaliseError> {
     let mut skeleton = program.clone();
     let made = Localising::new(program)?;
-    let mut copies = Vec::new();
+    let (mut copies, mut sites) = (Vec::new(), Vec::new());
     let mut editor = Editor::of_draft(&mut skeleton);
     for (state, graph) in program.states() {
-        let found = made.found(graph);
         loop {
             let first = editor.state(state)?.nodes().map(|(id, _)| id).next();
             let Some(node) = first else { break };
             editor.remove_node(state, node)?;
         }
-        for copied in &found {
-            let (source, target) = (program.container(copied.from.1), program.container(copied.to.1));
-            let moved = made.moved(program, copied)?;
-            let blocks = source.distribution.blocks();
-            let has_replicas = !moved.flags.are_source_replicas_current
-                && blocks.is_some_and(|blocks| blocks.replicated_over().next().is_some());
-            let words = moved.words()?;
-            add_note(&mut editor, state, copies.len(), &words)?;
-            let name = |container: &Container| container.name.clone();
-            copies.push(CopyTraffic {
-                state: graph.label.clone(),
-                source: name(source),
-                target: name(target),
-                combines: copied.resolution.is_some(),
-                has_replicas,
-                times: 0,
-                waits: 0,
-                most: 0,
-                received: vec![0; ranks],
-            });
+        let mut used: Vec<NodeId> = Vec::new();
+        for group in groups(graph, made.found(graph)) {
+            // A map hides one group of copies: its time is counted once.
+            let mut maps = early_maps(program, state, &group);
+            maps.retain(|map| !used.contains(map));
+            used.extend(&maps);
+            let hidden = Hidden::by(program, state, &maps);
+            let hidden_by: Vec<String> = maps.iter().map(|map| graph.node(*map).label.clone()).collect();
+            let mut words = vec![Expr::int(sites.len() as i64)];
+            let first = copies.len();
+            for copied in &group {
+                let (source, target) = (program.container(copied.from.1), program.container(copied.to.1));
+                let moved = made.moved(program, copied)?;
+                let blocks = source.distribution.blocks();
+                let has_replicas = !moved.flags.are_source_replicas_current
+                    && blocks.is_some_and(|blocks| blocks.replicated_over().next().is_some());
+                let own = moved.words()?;
+                words.push(Expr::int(own.len() as i64));
+                words.extend(own);
+                let name = |container: &Container| container.name.clone();
+                copies.push(CopyTraffic {
+                    state: graph.label.clone(),
+                    source: name(source),
+                    target: name(target),
+                    combines: copied.resolution.is_some(),
+                    has_replicas,
+                    times: 0,
+                    waits: 0,
+                    most: 0,
+                    received: vec![0; ranks],
+                    hidden_by: hidden_by.clone(),
+                });
+            }
+            words.extend(hidden.symbols().map(|symbol| Expr::symbol(symbol.clone())));
+            add_note(&mut editor, state, sites.len(), &words)?;
+            sites.push(Site { copies: (first..copies.len()).collect(), hidden });
         }
     }
     for (id, _) in program.containers() {
         editor.remove_container(id)?;
     }
     editor.commit()?;
-    Ok((skeleton, copies))
+    Ok((skeleton, copies, sites))
 }
 
-/// Adds a call with the number of a site and the words of its move.
+/// Adds a call with these words, the first of which is the number of a site.
 fn add_note(
     editor: &mut Editor<'_>,
     state: StateId,
     site: usize,
     words: &[Expr],
 ) -> Result<(), LocaliseError> {
-    let site_number = Expr::int(site as i64);
     let mut arguments = Vec::new();
-    for word in [&site_number].into_iter().chain(words) {
+    for word in words {
         let Ok(word) = parse_expression(&word.to_string()) else {
             return unsupported("the description of a move");
         };

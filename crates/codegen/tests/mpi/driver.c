@@ -2,7 +2,7 @@
  * what it holds afterwards.
  *
  * driver cases FOLDER             the cases of FOLDER/RANK.in, to FOLDER/RANK.out
- * driver soak FOLDER SECONDS     the same again and again, which must not need more and more memory
+ * driver soak FOLDER SECONDS     the same again and again, which must not need more and more memory, requests or communicators
  * driver TEST                     one of the tests below; 0 or the line of the check that failed
  */
 #include <mpi.h>
@@ -23,6 +23,40 @@
             MPI_Abort(MPI_COMM_WORLD, 99);                                          \
         }                                                                           \
     } while (0)
+
+/* What the library has of MPI: its calls come here first. */
+static int64_t n_requests, n_communicators;
+
+int MPI_Send_init(const void *data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm communicator,
+                  MPI_Request *request)
+{
+    n_requests++;
+    return PMPI_Send_init(data, count, type, peer, tag, communicator, request);
+}
+
+int MPI_Recv_init(void *data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm communicator, MPI_Request *request)
+{
+    n_requests++;
+    return PMPI_Recv_init(data, count, type, peer, tag, communicator, request);
+}
+
+int MPI_Request_free(MPI_Request *request)
+{
+    n_requests--;
+    return PMPI_Request_free(request);
+}
+
+int MPI_Comm_dup(MPI_Comm communicator, MPI_Comm *copy)
+{
+    n_communicators++;
+    return PMPI_Comm_dup(communicator, copy);
+}
+
+int MPI_Comm_free(MPI_Comm *communicator)
+{
+    n_communicators--;
+    return PMPI_Comm_free(communicator);
+}
 
 static int64_t read_word(FILE *file)
 {
@@ -186,9 +220,16 @@ static void soak(const char *folder, double seconds)
     CHECK(sdfg_mpi_open(SDFG_MPI_WORLD, NULL, &context) == 0);
     double start = MPI_Wtime();
     int64_t first = 0, passes = 0;
+    double told = start;
     /* All ranks end with the same pass. */
     for (int64_t is_over = 0; !is_over; passes++) {
         run_cases(folder);
+        /* Of each pass remains the context of this function. */
+        CHECK(n_requests == 0 && n_communicators == 1);
+        if (MPI_Wtime() - told > 60 && sdfg_mpi_rank(context) == 0) {
+            told = MPI_Wtime();
+            printf("%.0f s: %d passes, rank 0 has %d KiB\n", told - start, (int)passes, (int)(resident() >> 10));
+        }
         if (passes == 20)
             first = resident();
         is_over = passes > 20 && MPI_Wtime() - start > seconds;

@@ -10,8 +10,13 @@ use sdfg::symbolic::Symbol;
 
 use super::whole::Searched;
 use super::{DistributeError, Distributed, DivisionOptions, distribute};
-use crate::engine::Pipeline;
+use crate::engine::{Pipeline, places};
+use crate::rewrites::HaloOverlap;
 use crate::strategy::{Operations, StrategyFile, data_parallel};
+
+/// The part of the time of a program that computing an interior while halos travel has to save: loops over borders have costs that the
+/// model does not know.
+const LEAST_GAIN: f64 = 0.01;
 
 /// Seconds of communication in a run of a divided program; `None` if they are not known before it runs.
 pub type Communication<'c> = &'c dyn Fn(&Sdfg) -> Option<f64>;
@@ -41,7 +46,8 @@ pub struct Chosen {
 
 impl Searched {
     /// Divides a prepared program by its cheapest strategy, or by one that costs less once it is carried out: `communication` tells what
-    /// a divided program costs. Of equal ways the first: the optimum of the search, with boxes if the options permit them.
+    /// a divided program costs. Of equal ways the first: the optimum of the search, with boxes if the options permit them. Then maps
+    /// compute their interiors while halos travel, where that saves more than 1 % of the time.
     ///
     /// # Errors
     /// If the strategy is for another program. The program is then unchanged.
@@ -71,9 +77,15 @@ impl Searched {
         }
         let (_, way, options) = best.unwrap_or((0.0, Way::Search, options));
         let strategy = self.strategy_of(way).unwrap_or_else(|| self.strategy.clone());
-        let outcome = self.divide(pipeline, &strategy, options)?;
+        let mut outcome = self.divide(pipeline, &strategy, options)?;
         let computation = self.computation(&strategy, &outcome);
-        let seconds = communication(pipeline.program()).map(|waiting| (computation, waiting));
+        let mut waiting = communication(pipeline.program());
+        if options.overlap
+            && let Some(waiting) = &mut waiting
+        {
+            outcome.overlapped = overlapped(pipeline, communication, computation, waiting);
+        }
+        let seconds = waiting.map(|waiting| (computation, waiting));
         Ok(Chosen { way, strategy, outcome, seconds })
     }
 
@@ -119,4 +131,28 @@ impl Searched {
         let predicted = self.model.predicted(&carried_out);
         predicted.seconds - predicted.communication_seconds
     }
+}
+
+/// Divides maps in interiors and borders where ranks then wait so much less for messages. Gives the number of these maps.
+fn overlapped(
+    pipeline: &mut Pipeline,
+    communication: Communication<'_>,
+    computation: f64,
+    waiting: &mut f64,
+) -> usize {
+    let overlap = HaloOverlap::default();
+    let mut count = 0;
+    for found in places(pipeline.program(), &overlap) {
+        let mut tried = Pipeline::on(pipeline.program().clone());
+        if tried.apply_at(&overlap, &found).is_err() {
+            continue;
+        }
+        let Some(seconds) = communication(tried.program()) else { continue };
+        let is_worth_it = *waiting - seconds > LEAST_GAIN * (computation + *waiting);
+        if is_worth_it && pipeline.apply_at(&overlap, &found).is_ok() {
+            *waiting = seconds;
+            count += 1;
+        }
+    }
+    count
 }

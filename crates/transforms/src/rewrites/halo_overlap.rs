@@ -104,20 +104,23 @@ use crate::pattern::{NodeClass, Pattern};
 ///       m_1.B -> ranks_1.B
 ///       ranks_1.A -> m_1_1.A
 ///       m_1_1.B -> ranks_1.B
+///       order m_1 -> m_1_1
 ///     }
 ///     A -> near
 ///     near -> ranks.A
 ///     ranks.B -> B
 ///     near -> ranks_1.A
 ///     ranks_1.B -> B
+///     order ranks -> ranks_1
 ///   }
 /// }
 /// ```
 ///
 /// # Soundness
 ///
-/// Each iteration is in exactly one of the maps, as after a split. Iterations of maps are concurrent, so the maps need no order. Both
-/// come after the copies. Native code runs the interior before the messages have arrived, because its ranks own all that it reads.
+/// Each iteration is in exactly one of the maps, as after a split. Iterations of maps are concurrent, so any order of the maps is
+/// right; the border comes last. All come after the copies. Native code runs the interior before the messages have arrived, because its ranks
+/// own all that it reads.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct HaloOverlap {}
@@ -210,10 +213,20 @@ impl Transformation for HaloOverlap {
         while let Some(next) = slabs.pop() {
             let copy = if slabs.is_empty() { None } else { Some(editor.copy_scope(state, slab)?) };
             editor.replace_node(state, slab, NodeKind::MapEntry(next))?;
+            if let Some(copy) = copy {
+                after(editor, state, slab, copy)?;
+            }
             slab = copy.unwrap_or(slab);
         }
-        Ok(())
+        after(editor, state, ranks, border)
     }
+}
+
+/// Lets a scope begin after the end of another one. They write disjoint elements, which ranges with maxima and minima hide from other
+/// analyses; the border waits longest in any case.
+fn after(editor: &mut Editor<'_>, state: StateId, first: NodeId, second: NodeId) -> Result<(), EditError> {
+    let exit = editor.state(state)?.exit_of(first).ok_or(EditError::NoNode(first))?;
+    editor.add_order(state, exit, second)
 }
 
 /// The first position of the interior along each dimension of a map, and the one behind its last.
