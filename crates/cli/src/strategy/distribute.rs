@@ -215,6 +215,7 @@ impl DistributeCommand {
         if hidden > 0.0 {
             let maps = match chosen.outcome.overlapped {
                 0 => String::new(),
+                1 => ": 1 map is divided in an interior, which needs no halos, and a border".to_owned(),
                 n => format!(": {n} maps are divided in an interior, which needs no halos, and a border"),
             };
             terminal.note(&format!("messages travel for {hidden:.3e} s while ranks compute{maps}"));

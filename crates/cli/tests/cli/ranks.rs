@@ -603,3 +603,42 @@ fn simulations_predict_scaling() {
         assert!(measured.len() == 2 && measured.iter().all(|seconds| *seconds > 0.0), "{shown}");
     }
 }
+
+/// Maps compute their interiors while halos travel with `--overlap`, where the prediction falls by that.
+#[test]
+fn interiors_are_computed_while_halos_travel() {
+    let bench = Bench::new();
+    bench.file("stencil.sdft", STENCIL);
+    let sizes = ["--set", "N=700", "--set", "T=5"];
+    let distribute = |more: &[&str]| {
+        let answer = bench.run(&[&["distribute", "stencil.sdft", "-p", "4"], &sizes[..], more].concat());
+        answer.prints(&[]);
+        answer.stderr
+    };
+    let told = distribute(&["-o", "a.sdft", "--overlap"]);
+    assert!(told.contains(" while ranks compute: ") && told.contains("divided in an interior"), "{told}");
+    let seconds = |told: &str| -> f64 {
+        let (before, _) = told.split_once(" s of communication").expect("a prediction");
+        before.rsplit(' ').next().and_then(|number| number.parse().ok()).expect("a number")
+    };
+    let whole = distribute(&["-o", "b.sdft"]);
+    assert!(!whole.contains("interior") && seconds(&told) < seconds(&whole), "{told}{whole}");
+    // The same bytes travel while maps run.
+    let info = |file: &str| results(&bench, &["info", file, "--ranks", "4", "--set", "N=40", "--set", "T=3"]);
+    let (divided, whole) = (info("a.sdft"), info("b.sdft"));
+    assert!(divided.contains(", while `"), "{divided}");
+    let bytes = |shown: &str| shown.matches("3 times, 984 bytes received by one rank at most").count();
+    assert_eq!([bytes(&divided), bytes(&whole)], [2, 2], "{divided}{whole}");
+    // Nothing in them may happen in two orders.
+    bench.run(&["check", "a.sdft"]).prints(&[]);
+    let verified = [
+        &["distribute", "stencil.sdft", "-p", "4", "--overlap", "--verify"][..],
+        &["--set", "N=9", "--set", "T=3"],
+    ];
+    assert_eq!(bench.run(&verified.concat()).status, Some(0));
+    if has_mpi() {
+        let inputs = ["-i", "A=random:5", "-i", "B=range", "--set", "T=3", "--set", "N=37"];
+        let run = |file: &str, more: &[&str]| results(&bench, &[&["run", file][..], &inputs, more].concat());
+        assert_eq!(run("stencil.sdft", &[]), run("a.sdft", &["--ranks", "4"]));
+    }
+}
