@@ -198,7 +198,9 @@ class Array:
         return numpy.ndarray(shape, self.dtype, memory, self._value(self._offset, symbols) * self.dtype.itemsize, strides)
 
     def result(self, value):
-        """A result as the caller gets it."""
+        """A result as the caller gets it, when the run has ended."""
+        if isinstance(value, DeviceMemory):
+            return value.owner
         return value[()] if self._is_scalar else value
 
     def symbols(self):

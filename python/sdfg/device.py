@@ -39,7 +39,10 @@ def stream_address(stream):
         if isinstance(address, int):
             return address or None
     handle = getattr(stream, "handle", stream)
-    handle = getattr(handle, "value", handle)
+    if hasattr(handle, "value"):
+        handle = handle.value or 0  # a null pointer of ctypes has None
+    elif handle is not stream and hasattr(handle, "__int__"):
+        handle = int(handle)
     if isinstance(handle, int) and not isinstance(handle, bool):
         return handle or None
     raise TypeError(f"stream is of type {type(stream).__name__}, but is the address of a stream, an object of CuPy, PyTorch, Numba or PyOpenCL, or None")
@@ -50,16 +53,22 @@ class Started:
 
     def __init__(self, wait, results, kept):
         self._wait, self._results, self._kept = wait, results, kept
+        self._found = self._error = None
 
     def wait(self):
-        """Waits until the run is complete; its results. A second wait has the same ones."""
+        """Waits until the run is complete; its results. A second wait has the same ones, or raises the same error."""
         wait, self._wait = self._wait, None
         if wait is not None:
             try:
                 wait()
+                self._found = self._results()
+            except Exception as error:
+                self._error = error
             finally:
-                self._kept = None
-        return self._results
+                self._results = self._kept = None
+        if self._error is not None:
+            raise self._error
+        return self._found
 
     def __del__(self):
         if getattr(self, "_wait", None) is not None:

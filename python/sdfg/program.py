@@ -120,7 +120,7 @@ class Program:
         of GT4Py take its fields. A program that was a function with `@dace.program` also takes arguments by position, and takes the values of
         its closure itself. Arrays with the storage `gpu_global` may lie on a device of CUDA (`__cuda_array_interface__`).
         """
-        return self._called(positional, arguments, lambda instance: self._invoke(instance.handle, instance.pointers))[0]
+        return self._called(positional, arguments, lambda instance: self._invoke(instance.handle, instance.pointers))[0]()
 
     def start(self, /, *positional, stream=None, **arguments):
         """Starts a run on a stream: a value whose `wait` has the results.
@@ -148,7 +148,10 @@ class Program:
         return Started(wait, results, given)
 
     def _called(self, positional, arguments, invoke, keeps=False):
-        """Calls a function with an instance that has the arguments. The results, and the instance and arguments, if they are kept."""
+        """Calls a function with an instance that has the arguments.
+
+        A function that gives the results when the run has ended, and the instance and arguments, if they are kept.
+        """
         arguments = self._front_end.completed(self._front_end.named(self, positional, arguments), self.arguments)
         functions = self._functions(arguments) if self._callbacks else {}
         if self._takes_fields:
@@ -190,8 +193,12 @@ class Program:
             passed_streams.free()
             if not is_kept:
                 self._idle.append(instance)
-        results = tuple(array.result(arguments[array.name]) for array in self._results)
-        return results if len(results) > 1 else results[0] if results else None, instance, arguments
+
+        def results():
+            found = tuple(array.result(arguments[array.name]) for array in self._results)
+            return found if len(found) > 1 else found[0] if found else None
+
+        return results, instance, arguments
 
     def _functions(self, arguments):
         """Takes the functions for callbacks out of the arguments."""

@@ -262,11 +262,16 @@ pub(crate) fn overlaps(node: &LibraryNode, output: &str, context: Context<'_>) -
         return false;
     };
     let memory = |access: &Access| memory_of(context.sdfg, access.container);
+    // Arguments of a nested SDFG may be parts of one container outside.
+    let has_argument = |memory: &BTreeSet<ContainerId>| {
+        context.is_nested && memory.iter().any(|id| context.sdfg.container(*id).is_argument())
+    };
     let written = memory(written);
     let others = node.inputs.iter().filter(|input| input.name != output);
-    others
-        .filter_map(|input| read_access(context, &input.name))
-        .any(|read| !memory(read).is_disjoint(&written))
+    others.filter_map(|input| read_access(context, &input.name)).any(|read| {
+        let read = memory(read);
+        !read.is_disjoint(&written) || has_argument(&read) && has_argument(&written)
+    })
 }
 
 /// The containers with memory that a container stands for: those that a view or reference may be bound to, or itself.

@@ -480,6 +480,38 @@ fn only_operands_in_the_memory_of_the_result_need_a_copy() {
     assert!(program("A").contains("__result"));
 }
 
+/// Arguments of a called SDFG may be parts of one container, also where a view names one of them.
+#[test]
+fn operands_of_a_called_program_may_share_memory() {
+    let text = "sdfg p {
+  array A: f64[3, 3]
+  state main {
+    access A
+    access after = A
+    nested called (a) -> (c) sdfg called {
+      array a: f64[3, 3]
+      array c: f64[3, 3]
+      view V: f64[3, 3]
+      state turn {
+        access a
+        access V
+        access c
+        library n: Transpose (_inp) -> (_out) {}
+        bind a -> V: a[0:3, 0:3]
+        V -> n._inp
+        n._out -> c
+      }
+    }
+    A -> called.a
+    called.c -> after
+  }
+}
+";
+    for found in numbers_after(text, [3, 3]) {
+        assert_eq!(found, [0.0, 3.0, 6.0, 1.0, 4.0, 7.0, 2.0, 5.0, 8.0]);
+    }
+}
+
 #[test]
 fn factors_depend_on_scopes() {
     let text = "sdfg p {

@@ -623,22 +623,4 @@ fn interiors_are_computed_while_halos_travel() {
     };
     let whole = distribute(&["-o", "b.sdft"]);
     assert!(!whole.contains("interior") && seconds(&told) < seconds(&whole), "{told}{whole}");
-    // The same bytes travel while maps run.
-    let info = |file: &str| results(&bench, &["info", file, "--ranks", "4", "--set", "N=40", "--set", "T=3"]);
-    let (divided, whole) = (info("a.sdft"), info("b.sdft"));
-    assert!(divided.contains(", while `"), "{divided}");
-    let bytes = |shown: &str| shown.matches("3 times, 984 bytes received by one rank at most").count();
-    assert_eq!([bytes(&divided), bytes(&whole)], [2, 2], "{divided}{whole}");
-    // Nothing in them may happen in two orders.
-    bench.run(&["check", "a.sdft"]).prints(&[]);
-    let verified = [
-        &["distribute", "stencil.sdft", "-p", "4", "--overlap", "--verify"][..],
-        &["--set", "N=9", "--set", "T=3"],
-    ];
-    assert_eq!(bench.run(&verified.concat()).status, Some(0));
-    if has_mpi() {
-        let inputs = ["-i", "A=random:5", "-i", "B=range", "--set", "T=3", "--set", "N=37"];
-        let run = |file: &str, more: &[&str]| results(&bench, &[&["run", file][..], &inputs, more].concat());
-        assert_eq!(run("stencil.sdft", &[]), run("a.sdft", &["--ranks", "4"]));
-    }
 }

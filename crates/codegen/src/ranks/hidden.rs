@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sdfg::analysis::symbols::bound_symbols;
 use sdfg::analysis::{Costs, ScopeTree};
 use sdfg::ir::{NodeId, NodeKind, Sdfg, State, StateId};
 use sdfg::subset::Range;
@@ -34,6 +35,8 @@ struct Inner {
     ranges: Vec<Range>,
     /// Operations of each iteration.
     operations: i64,
+    /// Its parameters, and symbols that it reads from data: they have no values outside of it.
+    bound: Vec<Symbol>,
     /// What passes its entry and its exit, with the bytes of an element.
     touched: Vec<(Vec<Range>, i64)>,
 }
@@ -66,8 +69,9 @@ impl Hidden {
                 inner.ranges.iter().chain(inner.touched.iter().flat_map(|(ranges, _)| ranges))
             });
             let mut used: BTreeSet<Symbol> = ranges.flat_map(|range| range.steps().free_symbols()).collect();
-            map.params.iter().for_each(|(param, _)| {
-                used.remove(param);
+            let bound = map.inner.iter().flat_map(|inner| &inner.bound);
+            map.params.iter().map(|(param, _)| param).chain(bound).for_each(|symbol| {
+                used.remove(symbol);
             });
             symbols.extend(used);
         }
@@ -117,7 +121,8 @@ impl Inner {
             let size = program.container(access.container).element.size() as i64;
             (access.subset().0.clone(), size)
         });
-        Some(Inner { ranges: map.ranges.0.clone(), operations, touched: touched.collect() })
+        let bound = bound_symbols(graph, entry);
+        Some(Inner { ranges: map.ranges.0.clone(), operations, bound, touched: touched.collect() })
     }
 
     fn seconds(&self, values: &BTreeMap<&Symbol, i64>, rates: &Rates) -> f64 {

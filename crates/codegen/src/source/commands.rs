@@ -176,7 +176,7 @@ impl Program<'_> {
 
     /// Ends commands that are under way when a run fails, before memory of the host is freed that they use.
     pub(super) fn end_after_failure(&self, f: &mut Function<'_, '_>) {
-        if !self.is_asynchronous() {
+        if !self.is_asynchronous() && !self.starts_runs() {
             return;
         }
         let end = match self.dialect {

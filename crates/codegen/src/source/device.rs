@@ -164,14 +164,14 @@ impl Program<'_> {
     }
 
     /// Arguments in memory of a device, which are copied if the caller has them in memory of the host.
-    fn lent(&self) -> impl Iterator<Item = &Argument> {
+    pub(super) fn lent(&self) -> impl Iterator<Item = &Argument> {
         let is_lent = |argument: &&Argument| !argument.by_value && self.is_on_device(argument.buffer);
         let all = if self.dialect.has_device_runtime() { self.plan.arguments.as_slice() } else { &[] };
         all.iter().filter(is_lent)
     }
 
     /// Elements of an argument that are copied: its size, or up to the last one that its strides reach.
-    fn lent_elements(&self, argument: &Argument) -> Expr {
+    pub(super) fn lent_elements(&self, argument: &Argument) -> Expr {
         let buffer = self.plan.buffer(argument.buffer);
         let Some(span) = &buffer.span else { return buffer.size.clone() };
         // An array without elements reaches nothing.

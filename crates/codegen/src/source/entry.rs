@@ -378,7 +378,14 @@ impl Program<'_> {
                         PassedAs::Queue => "sdfg_queue".to_owned(),
                         PassedAs::Array | PassedAs::Scalar => self.memory_type(argument.element),
                     };
-                    let bytes = f.byte_size(&self.plan.buffer(argument.buffer).size, &ty)?;
+                    // Elements of one array that lie between those of another one would be given back with old values.
+                    let is_lent = self.lent().any(|lent| lent.buffer == argument.buffer);
+                    let size = if is_lent {
+                        self.lent_elements(argument)
+                    } else {
+                        self.plan.buffer(argument.buffer).size.clone()
+                    };
+                    let bytes = f.byte_size(&size, &ty)?;
                     ends.push(format!("{}, {bytes}", self.argument_name(argument)));
                 }
                 let condition = format!("{helper}({})", ends.join(", "));

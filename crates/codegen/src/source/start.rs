@@ -105,6 +105,10 @@ impl Program<'_> {
             Dialect::Cuda if self.starts_runs() => {
                 "    if (handle->sdfg_end != NULL) {\n        (void)cudaEventSynchronize(handle->sdfg_end);\n        (void)cudaEventDestroy(handle->sdfg_end);\n    }\n"
             }
+            // Memory of the host is freed before the device is closed.
+            Dialect::OpenCl | Dialect::CudaDriver if self.starts_runs() => {
+                "    (void)sdfg_device_wait(handle->device);\n"
+            }
             Dialect::C | Dialect::Cuda | Dialect::OpenCl | Dialect::CudaDriver => "",
         }
     }

@@ -168,9 +168,10 @@ impl Editor<'_> {
         let is_settled = self.pending.is_empty();
         self.attempt(|editor| {
             let mut shared = editor.shared_ends(into, &added);
-            // A copy happens when its source is reached. What follows it can wait for others only there.
+            // A copy, or the binding of a reference, happens when its source is reached. What follows it can wait for others only
+            // there.
             let copies = |id: NodeId| {
-                let is_copy = |edge: &Edge| matches!(edge.memlet.flow, Flow::Copy { .. });
+                let is_copy = |edge: &Edge| matches!(edge.memlet.flow, Flow::Copy { .. } | Flow::Bind(_));
                 added.each_out_edge(id).any(|(_, edge)| is_copy(edge))
             };
             shared.retain(|new, old| {

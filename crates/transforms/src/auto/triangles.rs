@@ -4,7 +4,7 @@
 //! small triangle: for the rows of a block, `j` runs up to the first row of the block, which is a rectangle, and from there to
 //! the row itself. The rectangle becomes the library node `MatMul`.
 
-use sdfg::ir::{Map, Sdfg};
+use sdfg::ir::{Map, Schedule, Sdfg};
 use sdfg::subset::Range;
 use sdfg::symbolic::Expr;
 
@@ -59,8 +59,10 @@ impl Triangle {
         let blocks = around(pipeline.program(), &rectangle)?;
         pipeline.apply_at(&LiftToLibrary::default(), &rectangle).ok()?;
         // Later blocks have longer rows.
-        let sharing = MapSchedule::new("default").dynamic();
-        pipeline.apply_at(&sharing, &blocks).ok().map(|_| ())
+        if is_left_to_the_compiler(pipeline.program(), &blocks) {
+            pipeline.apply_at(&MapSchedule::new("default").dynamic(), &blocks).ok()?;
+        }
+        Some(())
     }
 }
 
@@ -84,6 +86,14 @@ fn around(program: &Sdfg, found: &Match) -> Option<Match> {
     let site = Site::of(program, found, &tables)?;
     let outer = site.scopes().scope_of(found.node(0))?;
     Some(Match { calls: found.calls.clone(), elements: Matched::Nodes(found.state(), vec![outer]) })
+}
+
+/// Whether the user gave the map no schedule of his own.
+fn is_left_to_the_compiler(program: &Sdfg, found: &Match) -> bool {
+    let tables = Tables::new();
+    let site = Site::of(program, found, &tables);
+    let schedule = site.as_ref().and_then(|site| site.map(0).ok()).map(|map| &map.schedule);
+    schedule == Some(&Schedule::default())
 }
 
 fn ranges(program: &Sdfg, found: &Match) -> Option<Vec<Range>> {
