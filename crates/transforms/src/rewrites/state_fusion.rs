@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use sdfg::analysis::AccessSets;
 use sdfg::analysis::callbacks::state_calls_back;
 use sdfg::analysis::symbols::free_symbols_of_state;
+use sdfg::analysis::{AccessSets, bound_alias};
 use sdfg::edit::{EditError, Editor};
-use sdfg::ir::{BlockId, BlockKind, ContainerId, Flow, Sdfg, State, Transition};
+use sdfg::ir::{BlockId, BlockKind, ContainerId, ContainerKind, Flow, Sdfg, State, Transition};
 use sdfg::symbolic::{Expr, Symbol};
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +29,7 @@ use crate::pattern::{BlockClass, Pattern};
 /// - The first state uses such a symbol, or writes data that its value reads.
 /// - A transition to the first state sets such a symbol, too, or one that its value reads.
 /// - Both states call functions of the caller, whose order would not be kept.
+/// - The second state binds a view of a reference that the first state binds: views are bound when a state begins.
 /// - In a called SDFG, the states use two arguments that may share elements, and one of them is written: names of
 ///   containers put nodes in order.
 ///
@@ -155,6 +156,11 @@ impl Transformation for StateFusion {
                 "calls functions of the caller after the first state did",
             ));
         }
+        if let Some([view, reference]) = bound_before(site, first, second) {
+            let [view, reference] = [view, reference].map(|id| &site.sdfg.container(id).name);
+            let reason = format!("is bound to `{reference}`, which the first state binds");
+            return Err(Refusal::container(view, reason));
+        }
         if let Some([one, other]) = shared(site, first, second) {
             let [one, other] = [one, other].map(|id| &site.sdfg.container(id).name);
             let reason = format!(
@@ -182,6 +188,28 @@ impl Transformation for StateFusion {
         }
         editor.merge_states(first, second)
     }
+}
+
+/// A view of the second state that is bound to a reference which the first state binds, and the reference.
+fn bound_before(site: &Site<'_>, first: BlockId, second: BlockId) -> Option<[ContainerId; 2]> {
+    let bindings = |block| {
+        let state = match site.sdfg.block(block).kind {
+            BlockKind::State(state) => Some(site.sdfg.state(state)),
+            _ => None,
+        };
+        let edges = state.into_iter().flat_map(|state| state.edges().map(move |(edge, _)| (state, edge)));
+        edges
+            .filter_map(|(state, edge)| bound_alias(state, edge))
+            .map(|(alias, target)| (alias, target.container))
+    };
+    let is_reference =
+        |id: &ContainerId| matches!(site.sdfg.container(*id).kind, ContainerKind::Reference(_));
+    let set: BTreeSet<ContainerId> = bindings(first).map(|(alias, _)| alias).filter(is_reference).collect();
+    if set.is_empty() {
+        return None;
+    }
+    let mut views = bindings(second).filter(|(alias, _)| !is_reference(alias));
+    views.find(|(_, target)| set.contains(target)).map(|(view, target)| [view, target])
 }
 
 /// Two arguments that may share elements, one used by the first state and the other one by the second, one of them

@@ -8,7 +8,7 @@ use super::support::{applies, difference, parsed};
 use super::{at, forced};
 
 /// The reason for which a transformation refuses a match. The forced rewrite is wrong.
-fn refuses_rightly(before: &Sdfg, transformation: &dyn Transformation, found: &Match) -> String {
+pub(super) fn refuses_rightly(before: &Sdfg, transformation: &dyn Transformation, found: &Match) -> String {
     let refusal = apply(&mut before.clone(), transformation, found).expect_err("a refusal").to_string();
     let wrong = forced(before, transformation, found);
     assert!(wrong.is_err() || wrong.is_ok_and(|wrong| difference(before, &wrong).is_some()), "{refusal}");

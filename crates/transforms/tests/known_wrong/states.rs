@@ -4,6 +4,8 @@ use sdfg::edit::Editor;
 use sdfg::ir::{Flow, Sdfg};
 use sdfg_transforms::rewrites::StateFusion;
 
+use super::at;
+use super::calls::refuses_rightly;
 use super::support::{applies, difference, parsed};
 
 /// The program without edges that only order: a fusion that joins access nodes, and orders nothing else.
@@ -50,4 +52,41 @@ fn issue_2267_writes_behind_reads_need_no_further_order() {
     let fused = applies(include_str!("2267.sdft"), &StateFusion::default());
     assert_eq!(fused.matches("state ").count(), 1, "{fused}");
     assert!(!fused.contains("order "), "{fused}");
+}
+
+/// Views are bound when a state begins, before its references are bound.
+#[test]
+fn views_of_references_that_are_bound_before_stay_in_a_state_of_their_own() {
+    let text = "sdfg p {
+  array A: f64[2]
+  array B: f64[2]
+  array C: f64[2]
+  reference R: f64[2]
+  view V: f64[2]
+
+  state zero {
+    access A
+    access R
+    access C
+    bind A -> R: A[0:2]
+    R -> C: R[0:2] -> C[0:2]
+  }
+  state first {
+    access B
+    access R
+    bind B -> R: B[0:2]
+  }
+  state second {
+    access R
+    access V
+    access C
+    bind R -> V: R[0:2]
+    V -> C: V[0:2] -> C[0:2]
+  }
+}
+";
+    let before = parsed(text);
+    let found = at(&before, &StateFusion::default(), "p/second");
+    let reason = refuses_rightly(&before, &StateFusion::default(), &found);
+    assert!(reason.contains("`V` is bound to `R`, which the first state binds"), "{reason}");
 }
