@@ -107,11 +107,11 @@ fn transformed(pluto: &Path, source: &Path, folder: &Path, threads: u32) -> Resu
     // Pluto leaves files beside its input, and names in the folder in which it runs.
     let mut command = Command::new(pluto);
     command.current_dir(folder).arg(&given).args(["--tile", parallel, "-o"]).arg(&result);
-    // The folder of the source contains the kernel's header.
     let output = command.output().map_err(|error| format!("`{}` cannot be run: {error}", pluto.display()))?;
     if !output.status.success() || !result.is_file() {
         return Ok(None);
     }
+    // The result includes the kernel's header, which lies beside the source.
     let header = source.with_extension("h");
     if let Some(name) = header.file_name().filter(|_| header.is_file()) {
         std::fs::copy(&header, folder.join(name))?;

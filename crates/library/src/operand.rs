@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use sdfg::analysis::accesses::alias_targets;
+use sdfg::analysis::accesses::all_alias_targets;
 use sdfg::dtype::ScalarType;
 use sdfg::interpret::LibraryOperand;
 use sdfg::ir::{Access, ContainerId, Edge, LibraryNode, Sdfg};
@@ -276,18 +276,10 @@ pub(crate) fn overlaps(node: &LibraryNode, output: &str, context: Context<'_>) -
 
 /// The containers with memory that a container stands for: those that a view or reference may be bound to, or itself.
 fn memory_of(sdfg: &Sdfg, container: ContainerId) -> BTreeSet<ContainerId> {
-    let targets = alias_targets(sdfg);
-    let (mut memory, mut seen, mut left) = (BTreeSet::new(), BTreeSet::new(), vec![container]);
-    while let Some(container) = left.pop() {
-        if !seen.insert(container) {
-            continue;
-        }
-        match sdfg.container(container).is_alias() {
-            true => left.extend(targets.get(&container).into_iter().flatten()),
-            false => drop(memory.insert(container)),
-        }
-    }
-    memory
+    let has_memory = |id: &ContainerId| !sdfg.container(*id).is_alias();
+    let targets = all_alias_targets(sdfg);
+    let named = targets.get(&container).into_iter().flatten().copied();
+    std::iter::once(container).chain(named).filter(has_memory).collect()
 }
 
 fn of_access(connector: &str, access: &Access, context: Context<'_>) -> Result<Operand, ExpandErrorKind> {

@@ -5,9 +5,9 @@
 //! layout are variables of the plan. Overlap analysis treats an access through a reference as an access to
 //! every buffer that the reference may name ([`Plan::may_overlap`](crate::plan::Plan)).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use sdfg::analysis::accesses::alias_targets;
+use sdfg::analysis::accesses::all_alias_targets;
 use sdfg::analysis::bound_alias;
 use sdfg::dtype::ScalarType;
 use sdfg::ir::{Access, ContainerId, ContainerKind, EdgeId, Flow, Layout, NodeId, Sdfg, State, StateId};
@@ -144,13 +144,13 @@ impl<'g> Lowering<'g> {
                 self.declare_reference(frame, id, brackets);
             }
         }
-        let targets = alias_targets(sdfg);
+        let targets = all_alias_targets(sdfg);
         for (id, _) in sdfg.containers().filter(|(id, _)| is_reference(id)) {
             let Some(reference) = frame.containers.get(&id).map(|bound| bound.origin.buffer) else {
                 continue;
             };
-            for named in all_targets(&targets, id) {
-                if let Some(bound) = frame.containers.get(&named)
+            for named in targets.get(&id).into_iter().flatten() {
+                if let Some(bound) = frame.containers.get(named)
                     && bound.origin.buffer != reference
                 {
                     self.add_target(reference, bound.origin.buffer);
@@ -361,16 +361,4 @@ fn references_set(
 
 fn sets_references(sdfg: &Sdfg, state: &State) -> bool {
     set_references(state).any(|(alias, _)| matches!(sdfg.container(alias).kind, ContainerKind::Reference(_)))
-}
-
-/// All containers that an alias may name, through other aliases too.
-fn all_targets(
-    targets: &BTreeMap<ContainerId, BTreeSet<ContainerId>>,
-    alias: ContainerId,
-) -> BTreeSet<ContainerId> {
-    let (mut found, mut waiting) = (BTreeSet::new(), vec![alias]);
-    while let Some(alias) = waiting.pop() {
-        waiting.extend(targets.get(&alias).into_iter().flatten().filter(|target| found.insert(**target)));
-    }
-    found
 }

@@ -101,9 +101,9 @@ pub struct Rates {
 /// something the latency of a message, and the time of the bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Waiting {
-    /// Seconds in which ranks wait: for each execution those of the rank that waits longest.
+    /// Seconds in which ranks wait: for each copy those of the rank that receives most, less what maps hide.
     pub seconds: f64,
-    /// Seconds that ranks would wait if no map ran while messages travel, minus those in which they wait.
+    /// Seconds that maps hide: the difference that they make for the rank that waits longest.
     pub hidden: f64,
 }
 
@@ -276,15 +276,16 @@ fn waiting(received: &[Vec<u64>], site: &Site, values: &[i64], rates: &Rates) ->
     }
     // A rank waits for what remains when its own maps are done.
     let ranks = received.first().map_or(0, Vec::len);
-    let remains = |rank: usize| {
-        let travels = received.iter().map(|bytes| time(bytes[rank])).fold(0.0, |sum, one| sum + one);
-        if travels == 0.0 { 0.0 } else { travels - site.hidden.seconds(rank, values, rates) }
-    };
-    let most_travels =
+    let travels =
         |rank: usize| received.iter().map(|bytes| time(bytes[rank])).fold(0.0, |sum, one| sum + one);
+    let travels: Vec<f64> = (0..ranks).map(travels).collect();
+    let remains = |(rank, travels): (usize, &f64)| match *travels {
+        0.0 => 0.0,
+        travels => travels - site.hidden.seconds(rank, values, rates),
+    };
+    let most = travels.iter().copied().fold(0.0, f64::max);
     // Copies of which different ranks receive most take as long as without maps, less what the maps save.
-    let most = (0..ranks).map(most_travels).fold(0.0, f64::max);
-    let hidden = most - (0..ranks).map(remains).fold(0.0, f64::max);
+    let hidden = most - travels.iter().enumerate().map(remains).fold(0.0, f64::max);
     Waiting { seconds: all - hidden, hidden }
 }
 

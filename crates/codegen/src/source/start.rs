@@ -99,13 +99,13 @@ impl Program<'_> {
         })
     }
 
-    /// Waits for the last run and frees its event, with the handle. Closing a device runtime does it.
+    /// Waits for the last run, before memory of the host is freed that its commands use. For CUDA, it also frees the event; closing
+    /// a device runtime does that.
     pub(super) fn close_starts(&self) -> &'static str {
         match self.dialect {
             Dialect::Cuda if self.starts_runs() => {
                 "    if (handle->sdfg_end != NULL) {\n        (void)cudaEventSynchronize(handle->sdfg_end);\n        (void)cudaEventDestroy(handle->sdfg_end);\n    }\n"
             }
-            // Memory of the host is freed before the device is closed.
             Dialect::OpenCl | Dialect::CudaDriver if self.starts_runs() => {
                 "    (void)sdfg_device_wait(handle->device);\n"
             }

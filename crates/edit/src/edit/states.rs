@@ -3,9 +3,8 @@
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use sdfg_graph::analysis::accesses::{alias_targets, consume_condition_reads};
+use sdfg_graph::analysis::accesses::{all_alias_targets, consume_condition_reads};
 use sdfg_graph::analysis::{ScopeTree, memlet_path};
-
 use sdfg_graph::ir::{
     Block, BlockId, BlockKind, ContainerId, Edge, EdgeId, Flow, Loop, NodeId, NodeKind, RegionId, Sdfg,
     State, StateId, Transition,
@@ -266,40 +265,28 @@ impl Editor<'_> {
 /// Last nodes of the first state, and nodes of the second that must wait for them: a node before the one and one that is or follows
 /// the other use the same container, one of them writing.
 fn dependent(sdfg: &Sdfg, first: &State, second: &State) -> Vec<(NodeId, NodeId)> {
-    let aliases = all_targets(sdfg);
-    let after = Uses::of(sdfg, second, &aliases, |_| true);
-    let before = Uses::of(sdfg, first, &aliases, |container| after.by_container.contains_key(&container));
+    let after = uses(sdfg, second, |_| true);
+    let before = uses(sdfg, first, |container| after.contains_key(&container));
     let scopes = LazyCell::new(|| ScopeTree::of(second));
-    let mut pairs = BTreeSet::new();
-    for (container, own) in &before.by_container {
-        let Some(others) = after.by_container.get(container) else { continue };
+    let mut by_last: BTreeMap<NodeId, BTreeSet<NodeId>> = BTreeMap::new();
+    for (container, own) in &before {
+        let Some(others) = after.get(container) else { continue };
         // Reads need no order among each other.
-        let all = || others.reads.iter().chain(&others.writes);
-        let behind_writes = all().filter(|_| !own.writes.is_empty());
-        let behind_reads = others.writes.iter().filter(|_| !own.reads.is_empty());
-        let last = |uses: &[Place]| {
-            let from = uses.iter().map(|place| place.end(first));
-            reached(from, |id, next| next.extend(first.each_out_edge(id).map(|(_, edge)| edge.dst)))
-        };
-        let waiting = |place: &Place| outermost(second, &scopes, place.begin(second));
-        let behind_writes: BTreeSet<NodeId> = behind_writes.map(waiting).collect();
-        let behind_reads: BTreeSet<NodeId> = behind_reads.map(waiting).collect();
-        for (own, waiting) in [(&own.writes, behind_writes), (&own.reads, behind_reads)] {
-            if !waiting.is_empty() {
-                let last = last(own);
-                pairs.extend(last.iter().flat_map(|last| waiting.iter().map(|node| (*last, *node))));
+        let all = [&others.reads[..], &others.writes[..]].concat();
+        for (own, others) in [(&own.writes, &all), (&own.reads, &others.writes)] {
+            if own.is_empty() || others.is_empty() {
+                continue;
+            }
+            let waiting = others.iter().map(|place| outermost(second, &scopes, place.ends(second).0));
+            let waiting: BTreeSet<NodeId> = waiting.collect();
+            for last in last_of(first, own.iter().map(|place| place.ends(first).1).collect()) {
+                by_last.entry(last).or_default().extend(&waiting);
             }
         }
     }
     // What follows a node that waits need not wait itself.
-    let mut by_last: BTreeMap<NodeId, BTreeSet<NodeId>> = BTreeMap::new();
-    for (last, waiting) in pairs {
-        by_last.entry(last).or_default().insert(waiting);
-    }
-    by_last
-        .into_iter()
-        .flat_map(|(last, waiting)| first_of(second, waiting).into_iter().map(move |node| (last, node)))
-        .collect()
+    let pairs = |(last, waiting)| first_of(second, waiting).into_iter().map(move |node| (last, node));
+    by_last.into_iter().flat_map(pairs).collect()
 }
 
 /// The node itself, or the entry of the outermost scope around it.
@@ -313,50 +300,31 @@ fn outermost(state: &State, scopes: &ScopeTree, node: NodeId) -> NodeId {
 }
 
 /// Those nodes that follow no other one of them.
-fn first_of(state: &State, nodes: BTreeSet<NodeId>) -> BTreeSet<NodeId> {
-    if nodes.len() < 2 {
-        return nodes;
+fn first_of(state: &State, mut nodes: BTreeSet<NodeId>) -> BTreeSet<NodeId> {
+    if nodes.len() > 1 {
+        let next = nodes.iter().flat_map(|id| state.each_out_edge(*id).map(|(_, edge)| edge.dst)).collect();
+        let behind = reached(state, next);
+        nodes.retain(|id| !behind.contains(id));
     }
-    let next =
-        |id: NodeId, next: &mut Vec<NodeId>| next.extend(state.each_out_edge(id).map(|(_, edge)| edge.dst));
-    let (mut seen, mut waiting) = (BTreeSet::new(), Vec::new());
-    nodes.iter().for_each(|id| next(*id, &mut waiting));
-    while let Some(id) = waiting.pop() {
-        if seen.insert(id) {
-            next(id, &mut waiting);
-        }
-    }
-    nodes.into_iter().filter(|id| !seen.contains(id)).collect()
+    nodes
 }
 
-/// The nodes without successors that can be reached.
-fn reached(from: impl Iterator<Item = NodeId>, successors: impl Fn(NodeId, &mut Vec<NodeId>)) -> Vec<NodeId> {
-    let (mut seen, mut ends, mut next) = (BTreeSet::new(), Vec::new(), Vec::new());
-    let mut waiting: Vec<NodeId> = from.collect();
-    while let Some(id) = waiting.pop() {
-        if seen.insert(id) {
-            successors(id, &mut next);
-            if next.is_empty() {
-                ends.push(id);
-            }
-            waiting.append(&mut next);
-        }
-    }
-    ends
+/// The nodes without successors that are some nodes or follow them.
+fn last_of(state: &State, from: Vec<NodeId>) -> BTreeSet<NodeId> {
+    let mut last = reached(state, from);
+    last.retain(|id| state.each_out_edge(*id).next().is_none());
+    last
 }
 
-/// The containers that each alias may name, also through other aliases.
-fn all_targets(sdfg: &Sdfg) -> BTreeMap<ContainerId, BTreeSet<ContainerId>> {
-    let direct = alias_targets(sdfg);
-    let reached = |alias: &ContainerId| {
-        let (mut found, mut waiting) = (BTreeSet::new(), vec![*alias]);
-        while let Some(next) = waiting.pop() {
-            let targets = direct.get(&next).into_iter().flatten();
-            waiting.extend(targets.copied().filter(|target| found.insert(*target)));
+/// Nodes, and all that follow them.
+fn reached(state: &State, mut waiting: Vec<NodeId>) -> BTreeSet<NodeId> {
+    let mut seen = BTreeSet::new();
+    while let Some(id) = waiting.pop() {
+        if seen.insert(id) {
+            waiting.extend(state.each_out_edge(id).map(|(_, edge)| edge.dst));
         }
-        found
-    };
-    direct.keys().map(|alias| (*alias, reached(alias))).collect()
+    }
+    seen
 }
 
 /// The place of a use in a state.
@@ -369,25 +337,15 @@ enum Place {
 }
 
 impl Place {
-    /// The node at which data of the use start: for reads in scopes the access node outside.
-    fn begin(self, state: &State) -> NodeId {
+    /// The nodes at which data of the use start and end: in scopes, the access node outside for the start of reads and for the end of writes.
+    fn ends(self, state: &State) -> (NodeId, NodeId) {
         match self {
             Place::Edge(edge) => {
-                let first = memlet_path(state, edge).first().copied().unwrap_or(edge);
-                state.edge(first).src
+                let path = memlet_path(state, edge);
+                let [first, last] = [path.first(), path.last()].map(|end| state.edge(*end.unwrap_or(&edge)));
+                (first.src, last.dst)
             }
-            Place::Entry(entry) => entry,
-        }
-    }
-
-    /// The node at which data of the use end: for writes in scopes the access node outside.
-    fn end(self, state: &State) -> NodeId {
-        match self {
-            Place::Edge(edge) => {
-                let last = memlet_path(state, edge).last().copied().unwrap_or(edge);
-                state.edge(last).dst
-            }
-            Place::Entry(entry) => entry,
+            Place::Entry(entry) => (entry, entry),
         }
     }
 }
@@ -399,59 +357,44 @@ struct Use {
     writes: Vec<Place>,
 }
 
-/// Uses of containers in a state.
-#[derive(Default)]
-struct Uses {
-    by_container: BTreeMap<ContainerId, Use>,
-}
-
-impl Uses {
-    /// The uses of wanted containers.
-    fn of(
-        sdfg: &Sdfg,
-        state: &State,
-        aliases: &BTreeMap<ContainerId, BTreeSet<ContainerId>>,
-        is_wanted: impl Fn(ContainerId) -> bool,
-    ) -> Self {
-        let mut uses = Uses::default();
-        let mut name = |container: ContainerId, place: Place, is_write: bool| {
-            if is_wanted(container) {
-                let found = uses.by_container.entry(container).or_default();
-                if is_write { found.writes.push(place) } else { found.reads.push(place) }
-            }
-        };
-        let named = |container: ContainerId| {
-            let targets = aliases.get(&container).into_iter().flatten().copied();
-            std::iter::once(container).chain(targets)
-        };
-        for (id, edge) in state.edges() {
-            let (memlet, place) = (&edge.memlet, Place::Edge(id));
-            if let Flow::Bind(target) = &memlet.flow {
-                // Binding changes what a name means, not the elements.
-                name(target.container, place, false);
-                let ends = [edge.src, edge.dst].map(|end| state.node(end).kind.container());
-                let bound = ends.into_iter().flatten().filter(|id| aliases.contains_key(id));
-                bound.for_each(|alias| name(alias, place, true));
-                continue;
-            }
-            if let Some(access) = memlet.read_access() {
-                // Popping takes an element away.
-                named(access.container).for_each(|id| name(id, place, access.is_queue()));
-            }
-            if let Some(access) = memlet.write_access() {
-                named(access.container).for_each(|id| name(id, place, true));
-            }
+/// The uses of wanted containers in a state.
+fn uses(sdfg: &Sdfg, state: &State, is_wanted: impl Fn(ContainerId) -> bool) -> BTreeMap<ContainerId, Use> {
+    let aliases = all_alias_targets(sdfg);
+    let mut uses: BTreeMap<ContainerId, Use> = BTreeMap::new();
+    let mut name = |container: ContainerId, place: Place, is_write: bool| {
+        if is_wanted(container) {
+            let found = uses.entry(container).or_default();
+            if is_write { found.writes.push(place) } else { found.reads.push(place) }
         }
-        for (id, node) in state.nodes() {
-            if let NodeKind::ConsumeEntry(_) = node.kind {
-                let read = consume_condition_reads(sdfg, state, Some(id));
-                read.into_iter()
-                    .flat_map(named)
-                    .for_each(|container| name(container, Place::Entry(id), false));
-            }
+    };
+    let named = |container: ContainerId| {
+        let targets = aliases.get(&container).into_iter().flatten().copied();
+        std::iter::once(container).chain(targets)
+    };
+    for (id, edge) in state.edges() {
+        let (memlet, place) = (&edge.memlet, Place::Edge(id));
+        if let Flow::Bind(target) = &memlet.flow {
+            // Binding changes what a name means, not the elements.
+            name(target.container, place, false);
+            let ends = [edge.src, edge.dst].map(|end| state.node(end).kind.container());
+            let bound = ends.into_iter().flatten().filter(|id| aliases.contains_key(id));
+            bound.for_each(|alias| name(alias, place, true));
         }
-        uses
+        if let Some(access) = memlet.read_access() {
+            // Popping takes an element away.
+            named(access.container).for_each(|id| name(id, place, access.is_queue()));
+        }
+        if let Some(access) = memlet.write_access() {
+            named(access.container).for_each(|id| name(id, place, true));
+        }
     }
+    for (id, node) in state.nodes() {
+        if let NodeKind::ConsumeEntry(_) = node.kind {
+            let read = consume_condition_reads(sdfg, state, Some(id));
+            read.into_iter().flat_map(named).for_each(|container| name(container, Place::Entry(id), false));
+        }
+    }
+    uses
 }
 
 /// The block that always follows, if its transition assigns nothing.

@@ -68,14 +68,10 @@ impl AccessSets {
 
     /// The same, where an access to a view or reference counts for all that it may name, too.
     pub fn through_aliases(mut self, sdfg: &Sdfg) -> Self {
-        let aliases = alias_targets(sdfg);
-        // A view of a view takes as many rounds as there are views.
-        for _ in 0..aliases.len() {
-            for (alias, targets) in aliases.iter() {
-                for set in [&mut self.reads, &mut self.writes] {
-                    if set.contains(alias) {
-                        set.extend(targets);
-                    }
+        for (alias, targets) in all_alias_targets(sdfg).iter() {
+            for set in [&mut self.reads, &mut self.writes] {
+                if set.contains(alias) {
+                    set.extend(targets);
                 }
             }
         }
@@ -184,6 +180,28 @@ pub fn alias_targets(sdfg: &Sdfg) -> Arc<BTreeMap<ContainerId, BTreeSet<Containe
         return Arc::default();
     }
     remembered(Targets(sdfg.revision()), || Arc::new(found_targets(sdfg)))
+}
+
+/// As [`alias_targets`], also the containers that an alias names through other aliases.
+pub fn all_alias_targets(sdfg: &Sdfg) -> Arc<BTreeMap<ContainerId, BTreeSet<ContainerId>>> {
+    /// The same of an SDFG of this revision, through other aliases too.
+    #[derive(PartialEq, Eq, Hash)]
+    struct AllTargets(Revision);
+    let direct = alias_targets(sdfg);
+    if direct.is_empty() {
+        return direct;
+    }
+    remembered(AllTargets(sdfg.revision()), || {
+        let reached = |alias: &ContainerId| {
+            let (mut found, mut waiting) = (BTreeSet::new(), vec![*alias]);
+            while let Some(next) = waiting.pop() {
+                let targets = direct.get(&next).into_iter().flatten();
+                waiting.extend(targets.copied().filter(|target| found.insert(*target)));
+            }
+            found
+        };
+        Arc::new(direct.keys().map(|alias| (*alias, reached(alias))).collect())
+    })
 }
 
 fn found_targets(sdfg: &Sdfg) -> BTreeMap<ContainerId, BTreeSet<ContainerId>> {

@@ -12,7 +12,9 @@ use std::sync::Arc;
 use sdfg_language::subset::Subset;
 use sdfg_language::symbolic::Assumptions;
 
-use super::accesses::{AccessSets, alias_targets, consume_condition_reads, control_flow_reads};
+use super::accesses::{
+    AccessSets, alias_targets, all_alias_targets, consume_condition_reads, control_flow_reads,
+};
 use super::filling::fills_output;
 use super::footprint::{Footprint, Part};
 use super::known::SymbolFacts;
@@ -26,7 +28,7 @@ use crate::ir::{
 #[derive(Clone, Debug)]
 pub(super) struct Containers {
     /// For each view and reference all containers whose memory it may name, through other aliases too.
-    targets: BTreeMap<ContainerId, BTreeSet<ContainerId>>,
+    targets: Arc<BTreeMap<ContainerId, BTreeSet<ContainerId>>>,
     /// Transients whose lifetime begins in a state or in a scope: they keep nothing from block to block.
     confined: BTreeSet<ContainerId>,
     /// Facts about the symbols in states.
@@ -70,23 +72,11 @@ pub(super) struct StateEffects {
 
 impl Containers {
     pub(super) fn of(sdfg: &Sdfg) -> Self {
-        let direct = alias_targets(sdfg);
-        let mut targets = BTreeMap::new();
-        for alias in direct.keys() {
-            let (mut found, mut waiting) = (BTreeSet::new(), vec![*alias]);
-            while let Some(next) = waiting.pop() {
-                for target in direct.get(&next).into_iter().flatten() {
-                    if found.insert(*target) {
-                        waiting.push(*target);
-                    }
-                }
-            }
-            targets.insert(*alias, found);
+        Containers {
+            targets: all_alias_targets(sdfg),
+            confined: confined(sdfg),
+            places: Arc::new(SymbolFacts::of(sdfg)),
         }
-        let mut containers =
-            Containers { targets, confined: BTreeSet::new(), places: Arc::new(SymbolFacts::of(sdfg)) };
-        containers.confined = confined(sdfg);
-        containers
     }
 
     /// The container itself, and what it may name.

@@ -259,14 +259,10 @@ impl Run<'_> {
     /// Triangular products become products of matrices, but for triangles on the diagonal, if that gains.
     fn triangles(&mut self) {
         let all = places(self.pipeline.program(), &LiftToLibrary::default());
-        let found = |run: &Self, at: &str| {
-            let program = run.pipeline.program();
-            let places = places(program, &LiftToLibrary::default());
-            places.into_iter().find(|found| name(program, found) == at)
-        };
         let names: Vec<String> = all.iter().map(|found| name(self.pipeline.program(), found)).collect();
         for at in names {
-            let Some(place) = found(self, &at) else { continue };
+            let place = place_at(self.pipeline.program(), &LiftToLibrary::default(), &at);
+            let Some(place) = place else { continue };
             let Some(triangle) = Triangle::of(self.pipeline.program(), &place) else { continue };
             let steps = self.pipeline.applications().count();
             let before = (self.seconds(), self.seconds_of_one_thread());
@@ -381,8 +377,13 @@ impl Run<'_> {
     }
 }
 
+/// The place of a transformation with this name.
+pub(super) fn place_at(program: &Sdfg, transformation: &dyn Transformation, at: &str) -> Option<Match> {
+    places(program, transformation).into_iter().find(|found| name(program, found) == at)
+}
+
 /// The paths of a match.
-fn name(program: &Sdfg, found: &Match) -> String {
+pub(super) fn name(program: &Sdfg, found: &Match) -> String {
     found.paths(program).iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 

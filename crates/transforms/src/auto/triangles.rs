@@ -4,11 +4,12 @@
 //! small triangle: for the rows of a block, `j` runs up to the first row of the block, which is a rectangle, and from there to
 //! the row itself. The rectangle becomes the library node `MatMul`.
 
-use sdfg::ir::{Map, Schedule, Sdfg};
+use sdfg::ir::{Schedule, Sdfg};
 use sdfg::subset::Range;
 use sdfg::symbolic::Expr;
 
-use crate::engine::{Match, Matched, Pipeline, Site, Tables, Transformation, places};
+use super::rules::{name, place_at};
+use crate::engine::{Match, Matched, Pipeline, Site, Tables};
 use crate::rewrites::{LiftToLibrary, MapSchedule, MapSplit, MapTiling, Size};
 
 /// Rows of a block.
@@ -29,13 +30,14 @@ impl Triangle {
         let site = Site::of(program, found, &tables)?;
         let map = site.map(0).ok()?;
         let depends = |expr: &Expr| map.params.iter().any(|param| expr.depends_on(param));
-        let ends: Vec<usize> = positions(map, |range| depends(&range.end));
+        let all = &map.ranges.0;
+        let ends: Vec<usize> = (0..all.len()).filter(|at| depends(&all[*at].end)).collect();
         let [column] = ends[..] else { return None };
         let is_simple = |range: &Range| range.step.is_one() && range.tile.is_one() && !depends(&range.begin);
-        if map.params.len() < 3 || !map.ranges.0.iter().all(is_simple) {
+        if map.params.len() < 3 || !all.iter().all(is_simple) {
             return None;
         }
-        let end = &map.ranges.0[column].end;
+        let end = &all[column].end;
         (0..column).find_map(|row| {
             let distance = end - &Expr::symbol(map.params[row].clone());
             (!depends(&distance)).then_some(Triangle { row, column, distance })
@@ -45,17 +47,17 @@ impl Triangle {
     /// Applies the steps that make a rectangle of blocks of so many rows a library node. Nothing if one of them does not apply; those
     /// before it stay.
     pub(super) fn block(&self, pipeline: &mut Pipeline, found: &Match, rows: i64) -> Option<()> {
-        let at = path(pipeline.program(), found);
+        let at = name(pipeline.program(), found);
         let dimensions = ranges(pipeline.program(), found)?.len();
         let mut sizes = vec![0; dimensions];
         sizes[self.row] = rows;
         pipeline.apply_at(&MapTiling::new(sizes), found).ok()?;
-        let tile = same(pipeline, &MapSplit::default(), &at)?;
+        let tile = place_at(pipeline.program(), &MapSplit::default(), &at)?;
         let ranges = ranges(pipeline.program(), &tile)?;
         let count = &(&ranges[self.row].begin + &self.distance) - &ranges[self.column].begin;
         let split = MapSplit { count: Size(count), dimension: self.column };
         pipeline.apply_at(&split, &tile).ok()?;
-        let rectangle = same(pipeline, &LiftToLibrary::default(), &at)?;
+        let rectangle = place_at(pipeline.program(), &LiftToLibrary::default(), &at)?;
         let blocks = around(pipeline.program(), &rectangle)?;
         pipeline.apply_at(&LiftToLibrary::default(), &rectangle).ok()?;
         // Later blocks have longer rows.
@@ -64,20 +66,6 @@ impl Triangle {
         }
         Some(())
     }
-}
-
-fn positions(map: &Map, is_wanted: impl Fn(&Range) -> bool) -> Vec<usize> {
-    (0..map.ranges.0.len()).filter(|at| is_wanted(&map.ranges.0[*at])).collect()
-}
-
-fn path(program: &Sdfg, found: &Match) -> Vec<String> {
-    found.paths(program).iter().map(ToString::to_string).collect()
-}
-
-/// The place of a transformation of one map that has the path.
-fn same(pipeline: &Pipeline, transformation: &dyn Transformation, at: &[String]) -> Option<Match> {
-    let program = pipeline.program();
-    places(program, transformation).into_iter().find(|found| path(program, found) == at)
 }
 
 /// The map around that of a match.
