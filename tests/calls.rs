@@ -92,6 +92,21 @@ fn what_does_not_fit_is_refused_when_a_call_is_prepared() {
 
 /// Each thread has calls of its own; a prepared one may go to another thread.
 #[test]
+fn memory_of_a_device_is_refused_without_a_device() {
+    let library = library();
+    let mut total = vec![0.0; 6];
+    let call =
+        library.call().device_memory("A", std::ptr::dangling_mut()).array_mut("total", &mut total, &[3]);
+    let error = call.scalar("factor", 2.0).prepare().err().expect("there is no device");
+    assert!(matches!(error, CallError::NotOnDevice { uses_device: false, .. }), "{error:?}");
+    assert_eq!(
+        error.to_string(),
+        "argument `A` was given in memory of a device, but `running` takes it in memory of the host: the program uses no device; \
+         lower it for CUDA or OpenCL, or copy the memory to the host"
+    );
+}
+
+#[test]
 fn threads_call_one_library() {
     fn sends<T: Send>() {}
     fn shares<T: Send + Sync>() {}

@@ -32,6 +32,9 @@ TYPES = {
     "complex128": ("complex128", "dd"),
 }
 
+# The interfaces of devices, by the option `target` of `sdfg.compile`.
+_DEVICES = {"cuda": "CUDA", "opencl": "OpenCL"}
+
 
 class Array:
     """An argument in the caller's memory: an array, or a scalar that the program writes."""
@@ -53,6 +56,8 @@ class Array:
             strides.append("1")
         #: Whether the program has it in memory of a device, so that a caller may have it there.
         self.is_on_device = False
+        #: The interface of the program's device, "cuda" or "opencl"; None of a program without a device.
+        self.device_interface = None
         self._is_scalar = description["kind"] == "scalar" and not lanes
         # A scalar that the program reads before it writes it may be given as a number, and then keeps its value as numbers do.
         self._number = Scalar(description, index) if self._is_scalar and description["access"] == "read_write" else None
@@ -100,8 +105,7 @@ class Array:
 
     def _check_device_memory(self, value):
         """The same of memory of a device."""
-        if not self.is_on_device:
-            raise TypeError(f"argument {self.name} lies on the device, but the program takes it in memory of the host: its storage is not gpu_global")
+        self._check_device(value)
         if numpy.dtype(value.typestr) != self.dtype:
             raise TypeError(f"argument {self.name} has elements of type {value.typestr}, but the program takes {self.dtype}")
         if value.ndim != len(self.shape):
@@ -119,6 +123,21 @@ class Array:
         for at, extent in self._constants:
             if value.shape[at] != extent:
                 raise ValueError(f"dimension {at} of argument {self.name} is {value.shape[at]}, but the program takes {extent}")
+
+    def _check_device(self, value):
+        """Whether the program takes memory of such a device for this argument."""
+        place = f"argument {self.name} lies in memory of a device of {_DEVICES[value.interface]}"
+        if self.device_interface is None:
+            raise TypeError(
+                f"{place}, but the program runs on the host: compile it with target='{value.interface}', or copy the array to memory of the host"
+            )
+        if not self.is_on_device:
+            raise TypeError(f"{place}, but the program takes it in memory of the host: its storage is not gpu_global")
+        if value.interface != self.device_interface:
+            raise TypeError(
+                f"{place}, but the program was compiled with target='{self.device_interface}': compile it with "
+                f"target='{value.interface}', or pass an array of NumPy, which the run copies"
+            )
 
     def _check_slowly(self, value):
         if not isinstance(value, numpy.ndarray):

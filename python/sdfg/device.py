@@ -6,6 +6,9 @@ import math
 class DeviceMemory:
     """An array in memory of a device of CUDA, by its `__cuda_array_interface__` (CuPy, PyTorch, Numba), as a call looks at it."""
 
+    #: The interface of the device.
+    interface = "cuda"
+
     def __init__(self, name, value):
         described = value.__cuda_array_interface__
         self.shape = tuple(described["shape"])

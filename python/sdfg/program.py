@@ -70,6 +70,7 @@ class Program:
         self._on_device = description.get("device")
         for array in self._arrays:
             array.is_on_device = array.name in (self._on_device or ())
+            array.device_interface = description.get("device_interface")
         self._open(code, threads)
 
     def _set_arguments(self, arguments):

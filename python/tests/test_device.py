@@ -108,7 +108,7 @@ class Devices(unittest.TestCase):
 
     def test_refusals(self):
         a, b, h = OnDevice(self.driver, numpy.zeros(5)), OnDevice(self.driver, numpy.zeros(5)), numpy.zeros(5)
-        with self.assertRaisesRegex(TypeError, "argument H lies on the device, but the program takes it in memory of the host"):
+        with self.assertRaisesRegex(TypeError, "argument H lies in memory of a device of CUDA, but the program takes it in memory of the host: its"):
             self.double(A=a, B=b, H=OnDevice(self.driver, h))
         with self.assertRaisesRegex(TypeError, "elements of type <f4"):
             self.double(A=OnDevice(self.driver, numpy.zeros(5, "float32")), B=b, H=h)
@@ -126,6 +126,13 @@ class Devices(unittest.TestCase):
         on_host = sdfg.compile(_DOUBLE.replace(" storage(gpu_global)", "").replace(" schedule(gpu_grid)", ""))
         with self.assertRaisesRegex(TypeError, "doubled uses no device"):
             on_host.start(A=h, B=h.copy(), H=h.copy())
+        with self.assertRaisesRegex(TypeError, "argument A lies in memory of a device of CUDA, but the program runs on the host: compile it with target='cuda'"):
+            on_host(A=a, B=h.copy(), H=h.copy())
+        # OpenCL has no addresses: the run would copy from memory that the host cannot read.
+        by_opencl = sdfg.compile(_DOUBLE, target="opencl", cache=False)
+        refusal = "argument A lies in memory of a device of CUDA, but the program was compiled with target='opencl': compile it with target='cuda'"
+        with self.assertRaisesRegex(TypeError, refusal):
+            by_opencl(A=a, B=h.copy(), H=h.copy())
 
 
 if __name__ == "__main__":

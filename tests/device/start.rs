@@ -175,5 +175,13 @@ pub(crate) fn calls_start_runs(device: Device) {
         trusted::start(&mut call).unwrap_or_else(|error| panic!("{error}"));
     }
     drop(call);
+    // `A` lies in memory of the host.
+    let refused = library.call().symbol("N", N).scalar("s", 4.0).device_memory("A", std::ptr::dangling_mut());
+    let error = refused.array_mut("B", &mut b, &shape).array_mut("H", &mut h, &shape).prepare();
+    let error = error.err().expect("the program takes it on the host").to_string();
+    assert!(
+        error.contains("`A` was given in memory of a device") && error.contains("is not `gpu_global`"),
+        "{error}"
+    );
     assert_eq!((b, h), (vec![7.0; N as usize], vec![7.0; N as usize]));
 }

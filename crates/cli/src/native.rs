@@ -11,7 +11,7 @@ use sdfg::ir::{FloatMode, Sdfg};
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::validate::{Rejected, Validated, validate};
 use sdfg_codegen::cache::Cache;
-use sdfg_codegen::interface::{Interface, InterfaceError};
+use sdfg_codegen::interface::{DeviceInterface, Interface, InterfaceError};
 use sdfg_codegen::link::{LINKER_VARIABLE, LinkError};
 use sdfg_codegen::llvm::{CompileOptions, Cpu, Level as CpuLevel, LlvmError, OptLevel, compile};
 use sdfg_codegen::load::Library;
@@ -483,10 +483,15 @@ pub(crate) fn invalid_for_ranks(rejected: &Rejected) -> Failure {
 impl Lowered {
     /// The interface of the code.
     pub(crate) fn interface(&self) -> Result<Interface, Failure> {
-        match &self.library {
-            Some(library) => Ok(library.interface().clone()),
-            None => self.plan.interface().map_err(Failure::program),
-        }
+        let interface = match &self.library {
+            Some(library) => library.interface().clone(),
+            None => self.plan.interface().map_err(Failure::program)?,
+        };
+        Ok(match self.machine {
+            Machine::Host => interface,
+            Machine::CudaDevice => interface.with_device_interface(DeviceInterface::Cuda),
+            Machine::OpenClDevice => interface.with_device_interface(DeviceInterface::OpenCl),
+        })
     }
 
     /// Tells a user who asked for a device that it has nothing to do: the host runs the program, with the same results.

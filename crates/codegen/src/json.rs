@@ -10,7 +10,9 @@ use sdfg::ir::Layout;
 use sdfg::symbolic::Expr;
 use serde::Serialize;
 
-use crate::interface::{Access, Argument, ArgumentKind, Callback, CallbackParameter, Interface, Status};
+use crate::interface::{
+    Access, Argument, ArgumentKind, Callback, CallbackParameter, DeviceInterface, Interface, Status,
+};
 
 /// The version of the description: readers refuse others. Members may be added without another version.
 const VERSION: u32 = 1;
@@ -27,6 +29,9 @@ struct Description<'i> {
     /// Of a program that uses a device: the arguments in its memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     device: Option<&'i [String]>,
+    /// The driver of the device.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device_interface: Option<&'static str>,
     statuses: Vec<StatusDescription>,
 }
 
@@ -108,6 +113,7 @@ pub fn json_interface(interface: &Interface) -> String {
         callbacks: interface.callbacks().iter().map(callback_description).collect(),
         ranks: interface.ranks().map(|ranks| RanksDescription { least: ranks.least, parts: &ranks.parts }),
         device: interface.has_device().then(|| interface.device_arguments()),
+        device_interface: interface.device_interface().map(DeviceInterface::name),
         statuses: Status::ALL.map(status).into(),
     };
     // Lists of structures with texts and numbers always have a text.
@@ -232,5 +238,15 @@ mod tests {
         ];
         let (text, expected) = (words.join(" "), expected.join(" "));
         assert!(text.starts_with(&expected), "{text}\n{expected}");
+    }
+
+    #[test]
+    fn devices_are_described_with_their_driver() {
+        let interface =
+            Interface::new("p", Vec::new()).unwrap().with_device_interface(DeviceInterface::OpenCl);
+        assert!(!json_interface(&interface).contains("device_interface"), "the program uses no device");
+        let text = json_interface(&interface.with_device(true).with_device_arguments(vec!["A".to_owned()]));
+        let words: Vec<&str> = text.split_whitespace().collect();
+        assert!(words.join(" ").contains(r#""device": [ "A" ], "device_interface": "opencl","#), "{text}");
     }
 }

@@ -308,6 +308,25 @@ impl Status {
     }
 }
 
+/// The driver by which a program reaches its device, which decides whose memory and streams callers may pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DeviceInterface {
+    /// CUDA.
+    Cuda,
+    /// OpenCL.
+    OpenCl,
+}
+
+impl DeviceInterface {
+    /// The name in descriptions of programs, which is that of the option `--target`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            DeviceInterface::Cuda => "cuda",
+            DeviceInterface::OpenCl => "opencl",
+        }
+    }
+}
+
 /// The C interface of a program: `NAME_create`, `NAME_run`, `NAME_error`, `NAME_destroy` and `NAME`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
@@ -317,6 +336,7 @@ pub struct Interface {
     has_profile: bool,
     has_device: bool,
     device_arguments: Vec<String>,
+    device_interface: Option<DeviceInterface>,
     structures: Vec<CallerStructure>,
     ranks: Option<Ranks>,
 }
@@ -427,6 +447,7 @@ impl Interface {
             has_profile: false,
             has_device: false,
             device_arguments: Vec::new(),
+            device_interface: None,
             structures,
             ranks: None,
         })
@@ -463,6 +484,17 @@ impl Interface {
     #[must_use]
     pub fn with_device_arguments(self, device_arguments: Vec<String>) -> Self {
         Interface { device_arguments, ..self }
+    }
+
+    /// The same of code for one kind of device.
+    #[must_use]
+    pub fn with_device_interface(self, device_interface: DeviceInterface) -> Self {
+        Interface { device_interface: Some(device_interface), ..self }
+    }
+
+    /// The driver of the device, if the program uses one and is code for one kind of device.
+    pub fn device_interface(&self) -> Option<DeviceInterface> {
+        self.device_interface.filter(|_| self.has_device)
     }
 
     /// The names of arguments in memory of a device, which callers may have there.

@@ -214,6 +214,7 @@ impl<'lib, 'data> Call<'lib, 'data> {
         let order = self.order()?;
         for (argument, values) in arguments.iter().zip(&order) {
             for index in values {
+                self.check_place(argument, &self.values[*index].1)?;
                 check_value(argument, &self.values[*index].1)?;
             }
         }
@@ -257,6 +258,23 @@ impl<'lib, 'data> Call<'lib, 'data> {
         let instance = self.library.take_instance(self.threads)?;
         Ok(PreparedCall::new(self.library, instance, self.values, order, immediate, placements)
             .with_callbacks(callbacks))
+    }
+
+    /// Whether the program takes an argument in memory of a device if it is given there.
+    fn check_place(&self, argument: &Argument, value: &Value<'_>) -> Result<(), CallError> {
+        let interface = self.library.interface();
+        let is_array = matches!(argument.kind, ArgumentKind::Array { .. });
+        if !is_array
+            || !matches!(value, Value::Device(_))
+            || interface.device_arguments().contains(&argument.name)
+        {
+            return Ok(());
+        }
+        Err(CallError::NotOnDevice {
+            program: interface.name().to_owned(),
+            argument: argument.name.clone(),
+            uses_device: interface.has_device(),
+        })
     }
 
     /// For each argument, where its elements go in a copy if it was given dense and the program takes it otherwise.

@@ -87,6 +87,19 @@ pub enum CallError {
         /// The program.
         program: String,
     },
+    /// Memory of a device for an argument that the program does not take there.
+    #[error(
+        "argument `{argument}` was given in memory of a device, but `{program}` takes it in memory of the host: {}",
+        if *uses_device { "its storage is not `gpu_global`" } else { "the program uses no device; lower it for CUDA or OpenCL, or copy the memory to the host" }
+    )]
+    NotOnDevice {
+        /// The program.
+        program: String,
+        /// The name.
+        argument: String,
+        /// Whether the program uses a device for other things.
+        uses_device: bool,
+    },
     /// Code that safe Rust does not run.
     #[error("`{program}` could corrupt memory, so that only the unsafe `run` runs it: {hazard}")]
     Hazard {
