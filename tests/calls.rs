@@ -97,7 +97,7 @@ fn memory_of_a_device_is_refused_without_a_device() {
     let mut total = vec![0.0; 6];
     let call =
         library.call().device_memory("A", std::ptr::dangling_mut()).array_mut("total", &mut total, &[3]);
-    let error = call.scalar("factor", 2.0).prepare().err().expect("there is no device");
+    let error = call.scalar("factor", 2.0).prepare().expect_err("there is no device");
     assert!(matches!(error, CallError::NotOnDevice { uses_device: false, .. }), "{error:?}");
     assert_eq!(
         error.to_string(),

@@ -246,6 +246,12 @@ fn failures_of_started_runs_are_told() {
     runtime::failures_of_started_runs_are_told(Device::CudaDriver);
 }
 
+/// See `device::start::ends_of_started_runs_may_fail`.
+#[test]
+fn ends_of_started_runs_may_fail() {
+    device::start::ends_of_started_runs_may_fail(Device::CudaDriver);
+}
+
 /// See `device::start::calls_start_runs`.
 #[test]
 fn calls_start_runs() {

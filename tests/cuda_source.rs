@@ -259,6 +259,12 @@ fn memory_of_the_host_lasts_for_started_runs() {
     device::start::memory_of_the_host_lasts_for_started_runs(Device::Cuda);
 }
 
+/// See `device::start::ends_of_started_runs_may_fail`.
+#[test]
+fn ends_of_started_runs_may_fail() {
+    device::start::ends_of_started_runs_may_fail(Device::Cuda);
+}
+
 /// See `device::start::calls_start_runs`.
 #[test]
 fn calls_start_runs() {

@@ -385,6 +385,14 @@ fn failures_of_started_runs_are_told() {
     }
 }
 
+/// See `device::start::ends_of_started_runs_may_fail`.
+#[test]
+fn ends_of_started_runs_may_fail() {
+    if has_opencl() {
+        device::start::ends_of_started_runs_may_fail(Device::OpenCl);
+    }
+}
+
 /// See `device::start::calls_start_runs`.
 #[test]
 fn calls_start_runs() {

@@ -12,6 +12,7 @@ import struct
 import numpy
 
 from .device import DeviceMemory
+from .dlpack import HostMemory
 from .expression import Expression
 
 # For each element type its name in NumPy, and how `struct` writes it; complex numbers are two floats.
@@ -106,8 +107,8 @@ class Array:
     def _check_device_memory(self, value):
         """The same of memory of a device."""
         self._check_device(value)
-        if numpy.dtype(value.typestr) != self.dtype:
-            raise TypeError(f"argument {self.name} has elements of type {value.typestr}, but the program takes {self.dtype}")
+        if value.dtype != self.dtype:
+            raise TypeError(f"argument {self.name} has elements of type {value.dtype}, but the program takes {self.dtype}")
         if value.ndim != len(self.shape):
             raise ValueError(
                 f"argument {self.name} has {_counted(value.ndim)}, but the program takes {_counted(len(self.shape))}: {self}"
@@ -116,9 +117,7 @@ class Array:
             raise ValueError(f"argument {self.name} is read-only, but the program writes it")
         if not self.is_dense:
             raise ValueError(f"argument {self.name} lies on the device, but the program takes it with strides, which calls from Python have on the host only")
-        dense = DeviceMemory.strides(value, self.dtype.itemsize)
-        packed = tuple(math.prod(value.shape[at + 1 :]) * self.dtype.itemsize for at in range(value.ndim))
-        if value.size > 0 and any(extent > 1 and a != b for extent, a, b in zip(value.shape, dense, packed)):
+        if not value.is_dense:
             raise ValueError(f"argument {self.name} has strides, but the program takes its elements in row-major order with nothing between them")
         for at, extent in self._constants:
             if value.shape[at] != extent:
@@ -220,6 +219,8 @@ class Array:
         """A result as the caller gets it, when the run has ended."""
         if isinstance(value, DeviceMemory):
             return value.owner
+        if isinstance(value.base, HostMemory):
+            return value.base.owner
         return value[()] if self._is_scalar else value
 
     def symbols(self):

@@ -2,35 +2,60 @@
 
 import math
 
+import numpy
+
+# CUDA's number for the default stream, which the program takes as NULL.
+_DEFAULT_STREAM = 1
+
 
 class DeviceMemory:
-    """An array in memory of a device of CUDA, by its `__cuda_array_interface__` (CuPy, PyTorch, Numba), as a call looks at it."""
+    """An array in memory of a device, as a call looks at it."""
 
-    #: The interface of the device.
-    interface = "cuda"
-
-    def __init__(self, name, value):
-        described = value.__cuda_array_interface__
-        self.shape = tuple(described["shape"])
-        self.typestr = described["typestr"]
-        self.address, self.is_read_only = described["data"]
-        if described.get("mask") is not None:
-            raise TypeError(f"argument {name} has a mask, of which the program would know nothing")
-        self.ndim, self.size = len(self.shape), math.prod(self.shape)
-        self._strides = described.get("strides")
+    def __init__(self, owner, interface, *, shape, dtype, address, is_read_only, strides, stream=None, kept=None):
         #: The array, which lives as long as this.
-        self.owner = value
+        self.owner = owner
+        #: The interface of the device: "cuda" or "opencl".
+        self.interface = interface
+        self.shape, self.dtype = shape, dtype
+        self.ndim, self.size = len(shape), math.prod(shape)
+        #: Of CUDA, the address of the first element; of OpenCL, a buffer.
+        self.address = address
+        self.is_read_only = is_read_only
+        #: Bytes between neighbours; None of elements in row-major order with nothing between them.
+        self.strides = strides
+        #: The stream of CUDA in which its owner may still use it; None if a run need not wait for that.
+        self.stream = stream
+        self._kept = kept
 
-    def strides(self, itemsize):
-        """Bytes between neighbours."""
-        if self._strides is not None:
-            return tuple(self._strides)
-        return tuple(math.prod(self.shape[at + 1 :]) * itemsize for at in range(self.ndim))
+    @property
+    def is_dense(self):
+        """Whether elements lie in row-major order with nothing between them."""
+        if self.strides is None or self.size == 0:
+            return True
+        packed = (math.prod(self.shape[at + 1 :]) * self.dtype.itemsize for at in range(self.ndim))
+        return all(extent == 1 or given == stride for extent, given, stride in zip(self.shape, self.strides, packed))
 
 
-def is_device_memory(value):
-    """Whether a value lies in memory of a device of CUDA."""
-    return hasattr(value, "__cuda_array_interface__")
+def of_cuda_array(name, value, described):
+    """Memory of a device by the `__cuda_array_interface__` of an array (CuPy, PyTorch, Numba)."""
+    if described.get("mask") is not None:
+        raise TypeError(f"argument {name} has a mask, of which the program would know nothing")
+    # Before version 3, callers put streams in order themselves.
+    stream = described.get("stream") if described.get("version", 0) >= 3 else None
+    if stream is not None and (isinstance(stream, bool) or not isinstance(stream, int) or stream <= 0):
+        raise ValueError(f"argument {name} has the stream {stream!r} in its __cuda_array_interface__, but streams are None or positive numbers")
+    address, is_read_only = described["data"]
+    strides = described.get("strides")
+    return DeviceMemory(
+        value,
+        "cuda",
+        shape=tuple(described["shape"]),
+        dtype=numpy.dtype(described["typestr"]),
+        address=address or 0,
+        is_read_only=is_read_only,
+        strides=None if strides is None else tuple(strides),
+        stream=stream,
+    )
 
 
 def stream_address(stream):
@@ -40,15 +65,26 @@ def stream_address(stream):
     for name in ("ptr", "cuda_stream", "int_ptr"):
         address = getattr(stream, name, None)
         if isinstance(address, int):
-            return address or None
+            return _given(address)
     handle = getattr(stream, "handle", stream)
     if hasattr(handle, "value"):
         handle = handle.value or 0  # a null pointer of ctypes has None
     elif handle is not stream and hasattr(handle, "__int__"):
         handle = int(handle)
     if isinstance(handle, int) and not isinstance(handle, bool):
-        return handle or None
+        return _given(handle)
     raise TypeError(f"stream is of type {type(stream).__name__}, but is the address of a stream, an object of CuPy, PyTorch, Numba or PyOpenCL, or None")
+
+
+def _given(address):
+    """A stream as the program takes it."""
+    return None if address in (0, _DEFAULT_STREAM) else address
+
+
+def producers(arguments, stream):
+    """The streams other than that of a run in which owners of its arguments may still use them, as the program takes them."""
+    streams = {value.stream for value in arguments.values() if type(value) is DeviceMemory}
+    return [_given(other) for other in sorted(streams - {None, stream or _DEFAULT_STREAM})]
 
 
 class Started:

@@ -12,7 +12,8 @@ import numpy
 
 from .argument import Array, Scalar
 from .callback import Callback, Run
-from .device import DeviceMemory, Started, is_device_memory, stream_address
+from .device import DeviceMemory, Started, of_cuda_array, producers, stream_address
+from .dlpack import is_tensor, tensor
 from .field import takes_fields, unpacked
 from .front_end import FrontEnd
 from .stream import Passed, Stream
@@ -106,6 +107,8 @@ class Program:
         if self._on_device is not None:
             self._start = function("__start", status, pointer, pointer, pointer)
             self._wait = function("_wait", status, pointer)
+            self._import = function("_import", status, pointer, pointer, pointer, ctypes.POINTER(pointer))
+            self._follow = function("_follow", status, pointer, pointer, pointer)
         self._stop = function("_stop", None, pointer, ctypes.c_char_p) if self._callbacks else None
         self._configuration = self._make_configuration(_thread_count(threads))
         # A processor that the code has no version for is told now, not at the first call.
@@ -119,7 +122,8 @@ class Program:
         A queue of a stream is a list or a `collections.deque`, which holds its elements at the end of the run.
         Symbols that are extents of arrays follow from these. A structure of a DaCe program is passed as one value or by its members. Programs
         of GT4Py take its fields. A program that was a function with `@dace.program` also takes arguments by position, and takes the values of
-        its closure itself. Arrays with the storage `gpu_global` may lie on a device of CUDA (`__cuda_array_interface__`).
+        its closure itself. Arrays of other libraries are used where they are (`__dlpack__`). Those with the storage `gpu_global` may lie on a device
+        (`__cuda_array_interface__`, `__dlpack__`).
         """
         return self._called(positional, arguments, lambda instance: self._invoke(instance.handle, instance.pointers))[0]()
 
@@ -136,7 +140,7 @@ class Program:
             raise TypeError(f"{self.name} has streams or callbacks as arguments: call it")
         address = stream_address(stream)
         results, instance, given = self._called(
-            positional, arguments, lambda instance: self._start(instance.handle, address, instance.pointers), keeps=True
+            positional, arguments, lambda instance: self._start(instance.handle, address, instance.pointers), address, keeps=True
         )
 
         def wait():
@@ -148,8 +152,8 @@ class Program:
 
         return Started(wait, results, given)
 
-    def _called(self, positional, arguments, invoke, keeps=False):
-        """Calls a function with an instance that has the arguments.
+    def _called(self, positional, arguments, invoke, stream=None, keeps=False):
+        """Calls a function with an instance that has the arguments, for a run in a stream.
 
         A function that gives the results when the run has ended, and the instance and arguments, if they are kept.
         """
@@ -160,7 +164,7 @@ class Program:
         if not arguments.keys() <= self._arguments.keys():
             arguments = self._without_fixed(flattened(arguments, self._arguments))
         queues = {stream.name: stream.queues(arguments[stream.name]) for stream in self._streams if stream.name in arguments}
-        symbols = self._bind(arguments, queues)
+        symbols = self._bind(arguments, queues, stream)
         for array in self._results:
             if array.name not in arguments:
                 arguments[array.name] = array.allocate(symbols)
@@ -171,17 +175,20 @@ class Program:
         passed_streams = Passed()
         is_kept = False
         try:
-            self._pass(instance, arguments, symbols)
-            for stream in self._streams:
-                extents, listed = queues[stream.name]
-                stream.check_sizes(extents, symbols)
-                instance.pointers[stream.index] = passed_streams.add(stream, listed)
+            self._pass(instance, arguments, symbols, stream)
+            for queue in self._streams:
+                extents, listed = queues[queue.name]
+                queue.check_sizes(extents, symbols)
+                instance.pointers[queue.index] = passed_streams.add(queue, listed)
             if functions:
                 run = Run(self._stop, instance.handle)
                 # They live as long as the run.
                 passed = [callback.bound(functions[callback.name], symbols, run) for callback in self._callbacks]
                 for callback, function in zip(self._callbacks, passed):
                     instance.pointers[callback.index] = ctypes.cast(function, ctypes.c_void_p)
+            others = producers(arguments, stream) if self._on_device else ()
+            for other in others:
+                self._order(instance, stream, other)
             self._has_begun = True
             status = invoke(instance)
             if functions and run.error is not None:
@@ -189,6 +196,8 @@ class Program:
             if status:
                 raise self._failure(status, self._error(instance.handle))
             passed_streams.hand_back()
+            if keeps:
+                self._order_owners(instance, stream, others)
             is_kept = keeps
         finally:
             passed_streams.free()
@@ -201,6 +210,22 @@ class Program:
 
         return results, instance, arguments
 
+    def _order(self, instance, stream, before):
+        """Lets what follows in one stream come behind what is in another one."""
+        status = self._follow(instance.handle, stream, before)
+        if status:
+            raise self._failure(status, self._error(instance.handle))
+
+    def _order_owners(self, instance, stream, others):
+        """Lets owners of arguments, in streams of their own, use them again behind a run."""
+        try:
+            for other in others:
+                self._order(instance, other, stream)
+        except BaseException:
+            # The arguments may end with the exception.
+            self._wait(instance.handle)
+            raise
+
     def _functions(self, arguments):
         """Takes the functions for callbacks out of the arguments."""
         functions = {}
@@ -211,7 +236,7 @@ class Program:
             functions[callback.name] = arguments.pop(callback.name)
         return functions
 
-    def _bind(self, arguments, queues):
+    def _bind(self, arguments, queues, stream):
         """Values of all symbols, once what can be checked without them is checked."""
         symbols = {}
         for symbol in self._symbols:
@@ -225,8 +250,7 @@ class Program:
                 continue
             value = arguments[array.name]
             if type(value) is not numpy.ndarray:
-                known = DeviceMemory(array.name, value) if is_device_memory(value) else array.of_number(value)
-                value = arguments[array.name] = known
+                value = arguments[array.name] = _known(array, value, stream)
             array.check(value)
             for dimension, symbol in array.bound:
                 extent = value.shape[dimension]
@@ -280,17 +304,28 @@ class Program:
         second, by_second = next(place for place in places if place[0] != first)
         return f"symbol {symbol} is {first} {by_first}, but {second} {by_second}"
 
-    def _pass(self, instance, arguments, symbols):
+    def _pass(self, instance, arguments, symbols, stream):
         """Puts the arguments where the program takes them from."""
         pointers, numbers = instance.pointers, instance.numbers
         for array in self._arrays:
             value = arguments[array.name]
             array.check_sizes(value, symbols)
-            pointers[array.index] = array.address(value, symbols)
+            address = array.address(value, symbols)
+            if type(value) is DeviceMemory and value.interface == "opencl":
+                address = self._imported(instance, stream, address)
+            pointers[array.index] = address
         for scalar in self._scalars:
             scalar.put(numbers, _SLOT * scalar.index, arguments[scalar.name])
         for symbol in self._symbols:
             symbol.put(numbers, _SLOT * symbol.index, symbols[symbol.name])
+
+    def _imported(self, instance, stream, buffer):
+        """The address by which a run takes a buffer of OpenCL."""
+        address = ctypes.c_void_p()
+        status = self._import(instance.handle, stream, buffer, ctypes.byref(address))
+        if status:
+            raise self._failure(status, self._error(instance.handle))
+        return address.value
 
     def _without_fixed(self, arguments):
         """The arguments without symbols that the program was compiled for, whose values have to be those."""
@@ -338,6 +373,17 @@ class Program:
     def __reduce__(self):
         # A copy would use instances that are destroyed with the original.
         raise TypeError(f"the compiled program {self.name} cannot be copied or pickled")
+
+
+def _known(array, value, stream):
+    """A value that is no plain array of NumPy, as the checks of an array know it."""
+    if isinstance(value, numpy.ndarray):
+        return value
+    described = getattr(value, "__cuda_array_interface__", None)
+    # Before version 3, it tells no stream; DLPack orders the stream of the run behind the library's own.
+    if described is not None and (described.get("version", 0) >= 3 or not is_tensor(value)):
+        return of_cuda_array(array.name, value, described)
+    return tensor(array.name, value, stream) if is_tensor(value) else array.of_number(value)
 
 
 def _thread_count(threads):

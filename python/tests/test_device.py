@@ -14,6 +14,7 @@ import numpy
 from numpy.testing import assert_array_equal
 
 import sdfg
+from tensors import CUDA, OPENCL, Tensor
 
 _SOURCES = pathlib.Path(__file__).parents[2] / "tests" / "cuda"
 
@@ -54,6 +55,16 @@ class OnDevice:
             "version": 3,
             "strides": None,
         }
+
+    def give(self, values, stream):
+        """A copy to it, as a command of a stream."""
+        place = values.ctypes.data_as(ctypes.c_void_p)
+        assert self._driver.cuMemcpyHtoDAsync_v2(ctypes.c_uint64(self.address), place, ctypes.c_size_t(values.nbytes), stream) == 0
+
+    def take(self, values, stream):
+        """A copy from it, as a command of a stream."""
+        place = values.ctypes.data_as(ctypes.c_void_p)
+        assert self._driver.cuMemcpyDtoHAsync_v2(place, ctypes.c_uint64(self.address), ctypes.c_size_t(values.nbytes), stream) == 0
 
     def values(self, number):
         found = numpy.zeros(number)
@@ -100,6 +111,107 @@ class Devices(unittest.TestCase):
         self.double.start(A=a, B=b, H=h, stream=stream)
         assert_array_equal(b.values(6), 2 * (numpy.arange(6.0) + 3))
 
+    def _stream(self):
+        stream = ctypes.c_void_p()
+        self.assertEqual(self.driver.cuStreamCreate(ctypes.byref(stream), 1), 0)
+        return stream
+
+    def test_runs_follow_the_streams_of_producers(self):
+        producer = self._stream()
+        for order in range(4):
+            values, h = numpy.arange(7.0) + order, numpy.zeros(7)
+            a, b = OnDevice(self.driver, numpy.zeros(7)), OnDevice(self.driver, numpy.zeros(7))
+            a.__cuda_array_interface__["stream"] = producer.value
+            self.driver.standInSetOrder(0, order)
+            a.give(values, producer)
+            self.double(A=a, B=b, H=h)
+            assert_array_equal(h, 2 * values, f"order {order}")
+
+    def test_producers_follow_runs_in_other_streams(self):
+        producer, stream = self._stream(), self._stream()
+        for order in range(4):
+            values, found, h = numpy.arange(7.0) + order, numpy.zeros(7), numpy.zeros(7)
+            a, b = OnDevice(self.driver, numpy.zeros(7)), OnDevice(self.driver, numpy.zeros(7))
+            for array in (a, b):
+                array.__cuda_array_interface__["stream"] = producer.value
+            self.driver.standInSetOrder(0, order)
+            a.give(values, producer)
+            started = self.double.start(A=a, B=b, H=h, stream=stream)
+            b.take(found, producer)
+            a.give(numpy.zeros(7), producer)
+            self.assertEqual(self.driver.cuStreamSynchronize(producer), 0)
+            assert_array_equal(found, 2 * values, f"order {order}")
+            started.wait()
+
+    def test_default_streams_have_numbers(self):
+        values, h = numpy.arange(4.0), numpy.zeros(4)
+        b = OnDevice(self.driver, numpy.zeros(4))
+        for number in (None, 1, 2):
+            a = OnDevice(self.driver, values)
+            a.__cuda_array_interface__["stream"] = number
+            self.double(A=a, B=b, H=h)
+            self.double.start(A=a, B=b, H=h, stream=number).wait()
+            assert_array_equal(h, 2 * values)
+        for number in (0, -1, True, "1"):
+            a.__cuda_array_interface__["stream"] = number
+            with self.assertRaisesRegex(ValueError, "argument A has the stream .* but streams are None or positive numbers"):
+                self.double(A=a, B=b, H=h)
+        # Before version 3, no stream was described.
+        a.__cuda_array_interface__["version"] = 2
+        self.double(A=a, B=b, H=h)
+        a.__cuda_array_interface__.update(version=3, stream=12345)
+        with self.assertRaisesRegex(sdfg.RunError, "streams of the caller are not both of the device"):
+            self.double(A=a, B=b, H=h)
+
+    def test_tensors_are_used_in_place(self):
+        values, h, stream = numpy.arange(5.0), numpy.zeros(5), self._stream()
+        a, b = OnDevice(self.driver, values), OnDevice(self.driver, numpy.zeros(5))
+        tensors = Tensor(CUDA, a.address, (5,)), Tensor(CUDA, b.address, (5,))
+        self.double(A=tensors[0], B=tensors[1], H=h)
+        assert_array_equal(b.values(5), 2 * values)
+        part = Tensor(CUDA, a.address, (3,), offset=2)
+        run = self.double.start(A=part, B=Tensor(CUDA, b.address, (3,)), H=h[:3], stream=stream)
+        self.assertEqual(part.capsules, 1, "it is kept until the run is complete")
+        run.wait()
+        del run
+        assert_array_equal(b.values(3), 2 * values[2:])
+        # The library puts the stream of the run behind its own.
+        self.assertEqual((tensors[0].streams, part.streams), ([1], [stream.value]))
+        self.assertEqual((tensors[0].capsules, part.capsules), (0, 0))
+        # A description without a stream gives way to it.
+        tensors[0].__cuda_array_interface__ = {**a.__cuda_array_interface__, "version": 2}
+        self.double(A=tensors[0], B=b, H=h)
+        self.assertEqual(tensors[0].streams, [1, 1])
+        with self.assertRaisesRegex(TypeError, "argument H lies in memory of a device of CUDA, but the program takes it in memory of the host"):
+            self.double(A=a, B=b, H=tensors[0])
+        with self.assertRaisesRegex(TypeError, "argument A lies in memory of a device of OpenCL, but the program was compiled with target='cuda'"):
+            self.double(A=Tensor(OPENCL, 64, (5,)), B=b, H=h)
+
+    def test_buffers_of_opencl_are_used_in_place(self):
+        try:
+            opencl = ctypes.CDLL("libOpenCL.so.1")
+        except OSError:
+            self.skipTest("no driver of OpenCL")
+        pointer, size, error = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int32()
+        platform, device = pointer(), pointer()
+        if opencl.clGetPlatformIDs(1, ctypes.byref(platform), None) or opencl.clGetDeviceIDs(platform, ctypes.c_uint64(0xFFFFFFFF), 1, ctypes.byref(device), None):
+            self.skipTest("no device of OpenCL")
+        for name in ("clCreateContext", "clCreateCommandQueue", "clCreateBuffer"):
+            getattr(opencl, name).restype = pointer
+        context = pointer(opencl.clCreateContext(None, 1, ctypes.byref(device), None, None, ctypes.byref(error)))
+        queue = pointer(opencl.clCreateCommandQueue(context, device, ctypes.c_uint64(0), ctypes.byref(error)))
+        values, found, h = numpy.arange(6.0), numpy.zeros(6), numpy.zeros(6)
+        a, b = (pointer(opencl.clCreateBuffer(context, ctypes.c_uint64(1), size(values.nbytes), None, ctypes.byref(error))) for _ in range(2))
+        opencl.clEnqueueWriteBuffer(queue, a, 1, size(0), size(values.nbytes), values.ctypes.data_as(pointer), 0, None, None)
+        double = sdfg.compile(_DOUBLE, target="opencl", cache=False)
+        double.start(A=Tensor(OPENCL, a.value, (6,)), B=Tensor(OPENCL, b.value, (6,)), H=h, stream=queue).wait()
+        opencl.clEnqueueReadBuffer(queue, b, 1, size(0), size(found.nbytes), found.ctypes.data_as(pointer), 0, None, None)
+        assert_array_equal(found, 2 * values)
+        assert_array_equal(h, 2 * values)
+        with self.assertRaisesRegex(ValueError, "argument A begins inside of a buffer of OpenCL"):
+            double(A=Tensor(OPENCL, a.value, (3,), offset=3), B=h[:3].copy(), H=h[:3])
+        # Objects of OpenCL stay: the program keeps its handle as long as the process.
+
     def test_memory_of_the_host_is_copied(self):
         a, b, h = numpy.arange(4.0), numpy.zeros(4), numpy.zeros(4)
         self.assertIsNone(self.double.start(A=a, B=b, H=h).wait())
@@ -110,7 +222,7 @@ class Devices(unittest.TestCase):
         a, b, h = OnDevice(self.driver, numpy.zeros(5)), OnDevice(self.driver, numpy.zeros(5)), numpy.zeros(5)
         with self.assertRaisesRegex(TypeError, "argument H lies in memory of a device of CUDA, but the program takes it in memory of the host: its"):
             self.double(A=a, B=b, H=OnDevice(self.driver, h))
-        with self.assertRaisesRegex(TypeError, "elements of type <f4"):
+        with self.assertRaisesRegex(TypeError, "elements of type float32"):
             self.double(A=OnDevice(self.driver, numpy.zeros(5, "float32")), B=b, H=h)
         with self.assertRaisesRegex(ValueError, "symbol N is 5 by dimension 0 of A, but 4 by dimension 0 of B"):
             self.double(A=a, B=OnDevice(self.driver, numpy.zeros(4)), H=h)

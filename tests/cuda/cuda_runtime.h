@@ -32,6 +32,8 @@ static pthread_mutex_t stand_in_lock = PTHREAD_MUTEX_INITIALIZER;
 static cudaError_t stand_in_last = cudaSuccess;
 static StandInStreams stand_in_streams;
 static StandInStream *stand_in_default = NULL;
+/* What fails: `record` or `wait` of events. */
+static const char *stand_in_failing = "";
 
 /* While it lives, memory of the device is accessible. */
 struct StandInAccess {
@@ -102,16 +104,19 @@ static inline cudaError_t cudaEventDestroy(cudaEvent_t event) {
 }
 static inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     const StandInTurn turn;
+    if (strcmp(stand_in_failing, "record") == 0) {
+        return cudaErrorInvalidValue;
+    }
     stand_in_streams.record(turn.stream(stream), event);
     return cudaSuccess;
 }
 static inline cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
     const StandInTurn turn;
-    return stand_in_streams.wait(turn.stream(stream), event) ? cudaSuccess : cudaErrorInvalidValue;
+    return strcmp(stand_in_failing, "wait") != 0 && stand_in_streams.wait(turn.stream(stream), event) ? cudaSuccess : cudaErrorInvalidValue;
 }
 static inline cudaError_t cudaEventSynchronize(cudaEvent_t event) {
     const StandInTurn turn;
-    if (event->last == NULL) {
+    if (event->last == NULL || strcmp(stand_in_failing, "wait") == 0) {
         return cudaErrorInvalidValue;
     }
     stand_in_streams.finish(event->last);

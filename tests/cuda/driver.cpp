@@ -6,7 +6,8 @@
  * with a message.
  *
  * The variable SDFG_STAND_IN makes it fail: `none` (no device), `load` (images), `launch` (a kernel cannot start), `kernel` (a
- * kernel accesses wrong memory, which the next function that waits tells), `memory=BYTES` (of a device). */
+ * kernel accesses wrong memory, which the next function that waits tells), `memory=BYTES` (of a device), `record` (events are not
+ * recorded), `wait` (neither streams nor the host wait for events). */
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -94,9 +95,10 @@ struct Access {
     ~Access() { protect(PROT_NONE); }
 };
 
-/* A stream of a device, the default one for NULL, or NULL for another pointer. */
+/* A stream of a device, or NULL for another pointer. NULL and CU_STREAM_LEGACY are the default stream, and so is CU_STREAM_PER_THREAD: tests
+ * have one thread that uses it. */
 StandInStream *stream_of(const Device &device, StandInStream *asked) {
-    return asked == NULL ? device.default_stream : device.streams.has(asked) ? asked : NULL;
+    return (uintptr_t)asked <= 2 ? device.default_stream : device.streams.has(asked) ? asked : NULL;
 }
 
 /* A function of the driver that needs a context. */
@@ -487,17 +489,17 @@ int cuStreamGetCtx(StandInStream *stream, Device **context) {
     ENTER;
     *context = device;
     for (Device &other : devices) {
-        if (stream != NULL && other.streams.has(stream)) {
+        if (other.streams.has(stream)) {
             *context = &other;
             return Success;
         }
     }
-    return stream == NULL ? Success : InvalidHandle;
+    return (uintptr_t)stream <= 2 ? Success : InvalidHandle;
 }
 int cuStreamWaitEvent(StandInStream *asked, Event *event, unsigned flags) {
     ENTER;
     StandInStream *const stream = stream_of(*device, asked);
-    const bool is_known = stream != NULL && flags == 0 && device->events.count(event) != 0;
+    const bool is_known = stream != NULL && flags == 0 && device->events.count(event) != 0 && stand_in_word("wait") == NULL;
     return is_known && device->streams.wait(stream, event) ? Success : InvalidHandle;
 }
 int cuEventCreate(Event **event, unsigned flags) {
@@ -509,7 +511,7 @@ int cuEventCreate(Event **event, unsigned flags) {
 int cuEventRecord(Event *event, StandInStream *asked) {
     ENTER;
     StandInStream *const stream = stream_of(*device, asked);
-    if (stream == NULL || device->events.count(event) == 0) {
+    if (stream == NULL || device->events.count(event) == 0 || stand_in_word("record") != NULL) {
         return InvalidHandle;
     }
     device->streams.record(stream, event);
@@ -517,7 +519,7 @@ int cuEventRecord(Event *event, StandInStream *asked) {
 }
 int cuEventSynchronize(Event *event) {
     ENTER;
-    if (device->events.count(event) == 0 || event->last == NULL) {
+    if (device->events.count(event) == 0 || event->last == NULL || stand_in_word("wait") != NULL) {
         return InvalidHandle;
     }
     device->streams.finish(event->last);

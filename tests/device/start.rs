@@ -94,6 +94,28 @@ fn through_host(with_scalar: bool) -> Validated {
     ))
 }
 
+/// One kernel.
+fn single() -> Validated {
+    parsed(
+        "sdfg single {
+  symbol N: i64
+  array A: f64[N] storage(gpu_global)
+  array B: f64[N] storage(gpu_global)
+  state s {
+    access A
+    access B
+    map m [i = 0:N] schedule(gpu_grid) {
+      tasklet t (x) -> (y) { y = 2.0 * x }
+      m.A -> t.x: A[i]
+      t.y -> m.B: B[i]
+    }
+    A -> m.A
+    m.B -> B
+  }
+}",
+    )
+}
+
 /// Compiles a caller with a program, and runs it.
 pub(crate) fn runs(program: &Validated, caller: &str, definitions: &[&str], device: Device) {
     let plan = plan_of(program, device).unwrap_or_else(|error| panic!("{error}"));
@@ -155,6 +177,11 @@ pub(crate) fn runs_are_commands_of_the_callers_stream(device: Device) {
     runs(&started(), "streams.c", &[], device);
 }
 
+/// A run whose end fails leaves no command under way, and the failure of a run is that of one later run.
+pub(crate) fn ends_of_started_runs_may_fail(device: Device) {
+    runs(&single(), "ends.c", &[], device);
+}
+
 /// Memory of the host that commands of a run use is there as long as they need it.
 pub(crate) fn memory_of_the_host_lasts_for_started_runs(device: Device) {
     runs(&through_host(false), "host.c", &["-DSCALAR(value)=", "-DADDED(value)=0"], device);
@@ -178,7 +205,7 @@ pub(crate) fn calls_start_runs(device: Device) {
     // `A` lies in memory of the host.
     let refused = library.call().symbol("N", N).scalar("s", 4.0).device_memory("A", std::ptr::dangling_mut());
     let error = refused.array_mut("B", &mut b, &shape).array_mut("H", &mut h, &shape).prepare();
-    let error = error.err().expect("the program takes it on the host").to_string();
+    let error = error.expect_err("the program takes it on the host").to_string();
     assert!(
         error.contains("`A` was given in memory of a device") && error.contains("is not `gpu_global`"),
         "{error}"

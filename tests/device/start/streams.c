@@ -83,6 +83,21 @@ int main(void) {
         open_gate();
         finish(x);
 
+        /* With an order between the two, it does not; and what follows in the first stream comes behind the run. */
+        begin(round + 30);
+        close_gate(x);
+        give(x, memory[0], a, BYTES);
+        give(x, memory[2], c, BYTES);
+        CHECK(started_follow(handle, y, x) == 0);
+        CHECK(started_start(handle, y, of[0], of[1], of[2], of[3], N) == 0);
+        CHECK(started_follow(handle, x, y) == 0);
+        take(x, b, memory[1], BYTES);
+        take(x, d, memory[3], BYTES);
+        open_gate();
+        finish(x);
+        CHECK(is_done(once));
+        finish(y);
+
         /* A run that the host waits for, on memory of the host, behind one that was started; and a started one, which gives the results back. */
         begin(round + 50);
         give(x, memory[0], a, BYTES);
@@ -106,7 +121,7 @@ int main(void) {
     take(x, d, memory[3], BYTES);
     finish(x);
     CHECK(is_done(once));
-    CHECK(started_start(NULL, x, a, b, c, d, N) != 0 && started_wait(NULL) != 0);
+    CHECK(started_start(NULL, x, a, b, c, d, N) != 0 && started_wait(NULL) != 0 && started_follow(NULL, x, y) != 0);
     for (int n = 0; n < 6; ++n) {
         free_memory(memory[n]);
     }

@@ -11,8 +11,8 @@ pub(super) fn functions(name: &str, parameters: &[String]) -> String {
          * cudaStream_t; NULL is the default stream), or an in-order queue of OpenCL (cl_command_queue; NULL is one of the handle). Commands that\n \
          * are in the stream come before the run, and those that follow come behind it.\n \
          * The call returns when all commands are given, unless the host needs what they compute: it waits where code of the host or the\n \
-         * length of a queue depends on the device, and at the end if an array of the device is memory of the host, or if commands use memory that\n \
-         * the call owns. Arrays of the host that commands copy must stay as they are until the commands are complete, and have their results\n \
+         * length of a queue depends on the device, and at the end if it writes an array of the device that is memory of the host, or if commands use\n \
+         * memory that the call owns. Arrays of the host that commands copy must stay as they are until the commands are complete, and have their results\n \
          * then only; all other arguments are read before the call returns. Runs on one handle follow each other, also in several streams.\n \
          * An error of a command that the call did not wait for is one of the stream, and of {name}_wait. */\n\
          int32_t {name}_start(\n    {});\n\n\
@@ -21,7 +21,10 @@ pub(super) fn functions(name: &str, parameters: &[String]) -> String {
          /* The address that stands for memory of the device in arguments. Of CUDA, it is `memory` itself, and arguments need not be imported. Of\n \
          * OpenCL, `memory` is a buffer (cl_mem) of the context of `sdfg_stream`, which the handle retains; each call has the same address until\n \
          * the handle is destroyed. */\n\
-         int32_t {name}_import({name}_t *handle, void *sdfg_stream, void *memory, void **address);\n\n",
+         int32_t {name}_import({name}_t *handle, void *sdfg_stream, void *memory, void **address);\n\n\
+         /* Commands that are given to `sdfg_stream` behind the call come behind those that are in `sdfg_before` now. Both are streams as of\n \
+         * {name}_start, of one device. */\n\
+         int32_t {name}_follow({name}_t *handle, void *sdfg_stream, void *sdfg_before);\n\n",
         all.join(",\n    ")
     )
 }

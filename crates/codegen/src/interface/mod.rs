@@ -584,11 +584,13 @@ pub enum EntryPoint {
     Wait,
     /// `NAME_import(handle, stream, memory, address out)`: the address by which runs take memory of the device.
     Import,
+    /// `NAME_follow(handle, stream, before)`: commands that follow in one stream of the caller come behind those in another one.
+    Follow,
 }
 
 impl EntryPoint {
     /// Every entry point.
-    pub const ALL: [EntryPoint; 12] = [
+    pub const ALL: [EntryPoint; 13] = [
         EntryPoint::OneShot,
         EntryPoint::Create,
         EntryPoint::Run,
@@ -601,6 +603,7 @@ impl EntryPoint {
         EntryPoint::StartInvoke,
         EntryPoint::Wait,
         EntryPoint::Import,
+        EntryPoint::Follow,
     ];
 
     /// Suffix of the program's name in the exported symbol.
@@ -618,6 +621,7 @@ impl EntryPoint {
             EntryPoint::StartInvoke => "__start",
             EntryPoint::Wait => "_wait",
             EntryPoint::Import => "_import",
+            EntryPoint::Follow => "_follow",
         }
     }
 }

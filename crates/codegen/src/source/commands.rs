@@ -179,10 +179,14 @@ impl Program<'_> {
         if !self.is_asynchronous() && !self.starts_runs() {
             return;
         }
-        let end = match self.dialect {
+        f.at_end(format!("if (status != 0) {{ {} }}", self.drain_call()));
+    }
+
+    /// The statement that waits for all commands, whether they fail or not.
+    pub(super) fn drain_call(&self) -> &'static str {
+        match self.dialect {
             Dialect::OpenCl | Dialect::CudaDriver => "sdfg_device_drain(handle->device);",
             Dialect::C | Dialect::Cuda => "(void)cudaDeviceSynchronize();",
-        };
-        f.at_end(format!("if (status != 0) {{ {end} }}"));
+        }
     }
 }

@@ -201,6 +201,7 @@ impl Program<'_> {
     pub(super) fn end_on_device(&self, f: &mut Function<'_, '_>) -> Print<()> {
         if self.dialect == Dialect::Cuda {
             return f.block("if (status == 0)", |f| {
+                self.note_given(f);
                 self.finish_whole_run(f)?;
                 self.end_run(f)
             });
@@ -209,6 +210,7 @@ impl Program<'_> {
             return Ok(());
         }
         f.block("if (status == 0)", |f| {
+            self.note_given(f);
             self.finish_whole_run(f)?;
             for argument in self.lent().filter(|argument| argument.written) {
                 let (name, ty) = (self.names.buffer(argument.buffer), self.memory_type(argument.element));

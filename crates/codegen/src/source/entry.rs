@@ -338,6 +338,7 @@ impl Program<'_> {
         }
         self.receive_callbacks(&mut f)?;
         self.refuse_overlaps(&mut f)?;
+        self.end_after_failed_end(&mut f);
         self.receive_queues(&mut f)?;
         self.open_device(&mut f)?;
         self.open_fault_memory(&mut f)?;

@@ -10,6 +10,9 @@ use super::program::Program;
 use crate::interface::{EntryPoint, Interface, Status};
 use crate::plan::{Allocation, BufferId, Space, Statement, any_statement};
 
+/// The variable that says whether all commands of a run were given to the device.
+const IS_GIVEN: &str = "sdfg_is_given";
+
 impl Program<'_> {
     /// Whether callers may start runs: whether a device does something in them.
     pub(super) fn starts_runs(&self) -> bool {
@@ -73,12 +76,9 @@ impl Program<'_> {
                 "sdfg_device_begin_run(handle->device, handle->sdfg_stream, {host_waits})"
             ));
         }
-        let follow = if host_waits {
-            "cudaEventSynchronize(handle->sdfg_end)"
-        } else {
-            "cudaStreamWaitEvent(handle->sdfg_stream, handle->sdfg_end, 0)"
-        };
-        f.block("if (handle->sdfg_is_pending)", |f| f.on_success_of(follow))
+        let name = &self.plan.name;
+        let follow = self.helper("sdfg_device_follow_run", || FOLLOW_RUN.replace("NAME", name));
+        f.on_success_of(&format!("{follow}(handle, {host_waits})"))
     }
 
     /// Ends a run that the caller started.
@@ -97,6 +97,21 @@ impl Program<'_> {
             f.line("handle->sdfg_is_pending = true;");
             Ok(())
         })
+    }
+
+    /// Waits for all commands if the end of a run fails: a copy to the caller's memory, or the event of a run that was started.
+    pub(super) fn end_after_failed_end(&self, f: &mut Function<'_, '_>) {
+        if self.starts_runs() {
+            f.declare(IS_GIVEN, format!("bool {IS_GIVEN} = false;"));
+            f.at_end(format!("if (status != 0 && {IS_GIVEN}) {{ {} }}", self.drain_call()));
+        }
+    }
+
+    /// Notes that all commands of a run were given to the device.
+    pub(super) fn note_given(&self, f: &mut Function<'_, '_>) {
+        if self.starts_runs() {
+            f.line(format!("{IS_GIVEN} = true;"));
+        }
     }
 
     /// Waits for the last run, before memory of the host is freed that its commands use. For CUDA, it also frees the event; closing
@@ -125,8 +140,14 @@ impl Program<'_> {
         }
         let (name, invalid) = (interface.name(), Status::InvalidArgument.code());
         let symbol = |entry| interface.symbol(entry);
-        let [start, start_by, wait, import] =
-            [EntryPoint::Start, EntryPoint::StartInvoke, EntryPoint::Wait, EntryPoint::Import].map(symbol);
+        let [start, start_by, wait, import, follow] = [
+            EntryPoint::Start,
+            EntryPoint::StartInvoke,
+            EntryPoint::Wait,
+            EntryPoint::Import,
+            EntryPoint::Follow,
+        ]
+        .map(symbol);
         let ty = if self.dialect == Dialect::Cuda { "(cudaStream_t)" } else { "" };
         let around = |call: &str| {
             format!(
@@ -177,6 +198,22 @@ impl Program<'_> {
             "SDFG_API int32_t {import}({}, void *memory, void **address) {{\n{null}    *address = NULL;\n{taken}}}\n",
             handle.join(", ")
         ));
+        let ordered = if self.dialect.has_device_runtime() {
+            let queue = "sdfg_given_stream != NULL ? sdfg_given_stream : sdfg_before";
+            format!(
+                "    {{\n        int32_t status = {device_status}(handle, {});\n        if (status == 0) {{\n            status = {device_status}(handle, sdfg_device_order(handle->device, sdfg_given_stream, sdfg_before));\n        }}\n        return status;\n    }}\n",
+                self.open_call(queue)
+            )
+        } else {
+            let order = self.helper("sdfg_device_order", || ORDER.to_owned());
+            format!(
+                "    return {device_status}(handle, {order}((cudaStream_t)sdfg_given_stream, (cudaStream_t)sdfg_before));\n"
+            )
+        };
+        self.define(format!(
+            "SDFG_API int32_t {follow}({}, void *sdfg_before) {{\n{begin}{ordered}}}\n",
+            handle.join(", ")
+        ));
         Ok(())
     }
 
@@ -191,3 +228,39 @@ impl Program<'_> {
         )
     }
 }
+
+const FOLLOW_RUN: &str = "\
+/* Lets the stream of the caller follow the last run that was started. The host waits for its end if it has to, or if the stream cannot. What the
+ * host waited for is over, even if it failed: the failure is that of one run that follows. */
+static cudaError_t sdfg_device_follow_run(NAME_t *handle, bool host_waits) {
+    cudaError_t error = cudaSuccess, end;
+    if (!handle->sdfg_is_pending) {
+        return error;
+    }
+    if (!host_waits) {
+        error = cudaStreamWaitEvent(handle->sdfg_stream, handle->sdfg_end, 0);
+        if (error == cudaSuccess) {
+            return error;
+        }
+    }
+    handle->sdfg_is_pending = false;
+    end = cudaEventSynchronize(handle->sdfg_end);
+    return error != cudaSuccess ? error : end;
+}
+";
+
+const ORDER: &str = "\
+/* Lets commands that follow in one stream come behind those that are in another one now. */
+static cudaError_t sdfg_device_order(cudaStream_t stream, cudaStream_t before) {
+    cudaEvent_t event = NULL;
+    cudaError_t error = cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+    if (error == cudaSuccess) {
+        error = cudaEventRecord(event, before);
+        if (error == cudaSuccess) {
+            error = cudaStreamWaitEvent(stream, event, 0);
+        }
+        (void)cudaEventDestroy(event);
+    }
+    return error;
+}
+";

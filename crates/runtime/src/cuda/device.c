@@ -846,6 +846,24 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_wait(sdfg_device *device) {
     return error == SDFG_CU_SUCCESS ? 0 : sdfg_device_failed(device, error, "the device fails");
 }
 
+/* Lets the stream of the caller follow the last run that was started. The host waits for its end if it has to, or if the stream cannot. What
+ * the host waited for is over, even if it failed: the failure is that of one run that follows. */
+SDFG_DEVICE_FUNCTION int sdfg_device_follow_run(sdfg_device *device, bool host_waits) {
+    int error = SDFG_CU_SUCCESS;
+    if (!device->is_pending) {
+        return error;
+    }
+    if (!host_waits) {
+        error = device->cuStreamWaitEvent(device->caller, device->end, 0);
+        if (error == SDFG_CU_SUCCESS) {
+            return error;
+        }
+    }
+    device->is_pending = false;
+    const int end = device->cuEventSynchronize(device->end);
+    return error != SDFG_CU_SUCCESS ? error : end;
+}
+
 /* Begins a run whose stream 0 is a stream of the caller; NULL is the default stream. It follows the runs that were started before. The
  * host waits for these if it writes memory of the instance that their commands use. */
 SDFG_DEVICE_FUNCTION int32_t sdfg_device_begin_run(sdfg_device *device, void *stream, bool host_waits) {
@@ -856,7 +874,7 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_begin_run(sdfg_device *device, void *st
         error = stream == NULL ? SDFG_CU_SUCCESS : device->cuStreamGetCtx((sdfg_object)stream, &context);
         if (error == SDFG_CU_SUCCESS && context == device->context) {
             device->caller = (sdfg_object)stream;
-            error = !device->is_pending ? SDFG_CU_SUCCESS : host_waits ? device->cuEventSynchronize(device->end) : device->cuStreamWaitEvent(device->caller, device->end, 0);
+            error = sdfg_device_follow_run(device, host_waits);
         }
         error = sdfg_device_leave(device, error);
     }
@@ -865,6 +883,25 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_begin_run(sdfg_device *device, void *st
         return SDFG_DEVICE_FAILED;
     }
     return error == SDFG_CU_SUCCESS ? 0 : sdfg_device_failed(device, error, "the stream cannot be used, or a run before failed");
+}
+
+/* Lets commands of the caller that follow in one stream come behind those that are in another one now. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_order(sdfg_device *device, void *stream, void *before) {
+    int error = sdfg_device_enter(device);
+    if (error == SDFG_CU_SUCCESS) {
+        sdfg_object event = NULL;
+        error = device->cuEventCreate(&event, SDFG_CU_WITHOUT_TIME);
+        if (error == SDFG_CU_SUCCESS) {
+            error = device->cuEventRecord(event, (sdfg_object)before);
+            if (error == SDFG_CU_SUCCESS) {
+                error = device->cuStreamWaitEvent((sdfg_object)stream, event, 0);
+            }
+            /* What waits for the event keeps it. */
+            (void)device->cuEventDestroy_v2(event);
+        }
+        error = sdfg_device_leave(device, error);
+    }
+    return error == SDFG_CU_SUCCESS ? 0 : sdfg_device_failed(device, error, "streams of the caller are not both of the device");
 }
 
 /* Ends a run for which the host does not wait: commands of the caller that follow in its stream come behind it. */

@@ -35,6 +35,7 @@ enum {
     SDFG_CL_MEM_READ_WRITE = 1,
     SDFG_CL_MEM_ALLOC_HOST_PTR = 16,
     SDFG_CL_MAP_READ_AND_WRITE = 3,
+    SDFG_CL_EVENT_COMMAND_EXECUTION_STATUS = 0x11D3,
     SDFG_CL_MEM_SIZE = 0x1102,
     SDFG_CL_MEM_CONTEXT = 0x1106,
     SDFG_CL_QUEUE_CONTEXT = 0x1090,
@@ -70,6 +71,7 @@ enum {
     F(int32_t, clWaitForEvents, (uint32_t, const sdfg_cl *)) \
     F(int32_t, clFlush, (sdfg_cl)) \
     F(int32_t, clFinish, (sdfg_cl)) \
+    F(int32_t, clGetEventInfo, (sdfg_cl, uint32_t, size_t, void *, size_t *)) \
     F(int32_t, clGetEventProfilingInfo, (sdfg_cl, uint32_t, size_t, void *, size_t *)) \
     F(int32_t, clReleaseEvent, (sdfg_cl)) \
     F(int32_t, clReleaseKernel, (sdfg_cl)) \
@@ -692,16 +694,48 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_take_queue(sdfg_device *device, sdfg_cl
     return 0;
 }
 
+/* Lets the queue follow the last run that was started. The host waits for its end if it has to, or if that run failed: commands behind the
+ * event of a failure would fail, too, and so would those of all later runs. What the host waited for is over. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_follow_run(sdfg_device *device, bool host_waits) {
+    int32_t error = SDFG_CL_SUCCESS, state = 0;
+    if (!device->is_pending) {
+        return error;
+    }
+    error = device->clGetEventInfo(device->end, SDFG_CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
+    if (error == SDFG_CL_SUCCESS && state >= 0 && !host_waits) {
+        error = device->clEnqueueBarrierWithWaitList(device->queue, 1, &device->end, NULL);
+        if (error == SDFG_CL_SUCCESS) {
+            return error;
+        }
+    }
+    device->is_pending = false;
+    const int32_t end = device->clWaitForEvents(1, &device->end);
+    return error != SDFG_CL_SUCCESS ? error : end;
+}
+
 /* Begins a run whose stream 0 is a queue of the caller; NULL is one of the instance. It follows the runs that were started before. The
  * host waits for these if it writes memory of the instance that their commands use. */
 SDFG_DEVICE_FUNCTION int32_t sdfg_device_begin_run(sdfg_device *device, void *queue, bool host_waits) {
     const int32_t status = sdfg_device_take_queue(device, queue != NULL ? (sdfg_cl)queue : device->own);
     sdfg_device_on(device, 0);
-    if (status != 0 || !device->is_pending) {
+    if (status != 0) {
         return status;
     }
-    const int32_t error = host_waits ? device->clWaitForEvents(1, &device->end) : device->clEnqueueBarrierWithWaitList(device->queue, 1, &device->end, NULL);
+    const int32_t error = sdfg_device_follow_run(device, host_waits);
     return error == SDFG_CL_SUCCESS ? 0 : sdfg_device_failed(device, error, "a run before failed");
+}
+
+/* Lets commands of the caller that follow in one queue come behind those that are in another one now; NULL is that of the instance. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_order(sdfg_device *device, void *queue, void *before) {
+    sdfg_cl event = NULL;
+    int32_t error = sdfg_device_mark(device, before != NULL ? (sdfg_cl)before : device->own, &event);
+    if (error == SDFG_CL_SUCCESS) {
+        error = device->clEnqueueBarrierWithWaitList(queue != NULL ? (sdfg_cl)queue : device->own, 1, &event, NULL);
+    }
+    if (event != NULL) {
+        (void)device->clReleaseEvent(event);
+    }
+    return error == SDFG_CL_SUCCESS ? 0 : sdfg_device_failed(device, error, "queues of the caller are not both of the device");
 }
 
 /* Ends a run for which the host does not wait: commands of the caller that follow in its queue come behind it. */
