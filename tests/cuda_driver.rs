@@ -222,6 +222,12 @@ fn large_literals_wrap_with_other_indices() {
     indices::large_literals_wrap_with_other_indices(Device::CudaDriver);
 }
 
+/// See `device::streams::constructs_gather_their_own_streams`.
+#[test]
+fn constructs_gather_their_own_streams() {
+    device::streams::constructs_gather_their_own_streams(Device::CudaDriver);
+}
+
 /// See `device::streams::memory_that_a_branch_uses_first_is_there`.
 #[test]
 fn memory_that_a_branch_uses_first_is_there() {

@@ -352,6 +352,14 @@ fn transients_in_turn_wait_for_copies() {
     device::streams::transients_in_turn_wait_for_copies(Device::OpenCl);
 }
 
+/// See `device::streams::constructs_gather_their_own_streams`.
+#[test]
+fn constructs_gather_their_own_streams() {
+    if has_opencl() {
+        device::streams::constructs_gather_their_own_streams(Device::OpenCl);
+    }
+}
+
 /// See `device::streams::memory_that_a_branch_uses_first_is_there`.
 #[test]
 fn memory_that_a_branch_uses_first_is_there() {

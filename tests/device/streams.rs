@@ -185,3 +185,73 @@ pub(crate) fn memory_that_a_branch_uses_first_is_there(device: Device) {
         agrees(&program, &["A", "B", "C", "D"], &[("N", 300), ("steps", steps)], 2, device);
     }
 }
+
+/// Streams with commands beside loops and branches go on, and what depends on the constructs follows them by any path.
+pub(crate) fn constructs_gather_their_own_streams(device: Device) {
+    let kernel = |name: &str, from: &str, to: &str, code: &str| {
+        format!(
+            "      map {name} [i = 0:N] schedule(gpu_grid) {{
+        tasklet t_{name} (x) -> (y) {{ y = {code} }}
+        {name}.of_{from} -> t_{name}.x: {from}[i]
+        t_{name}.y -> {name}.to_{to}: {to}[i]
+      }}
+      access {name}_from = {from}
+      access {name}_to = {to}
+      {name}_from -> {name}.of_{from}
+      {name}.to_{to} -> {name}_to\n"
+        )
+    };
+    let state = |name: &str, kernels: &[String]| format!("    state {name} {{\n{}    }}\n", kernels.concat());
+    let arrays = ["A", "B", "C", "D"].map(|name| format!("  array {name}: f64[N]\n")).concat();
+    let transients =
+        ["a", "b", "c", "d"].map(|name| format!("  transient array {name}: f64[N] storage(gpu_global)\n"));
+    let copies = [("A", "a"), ("B", "b"), ("C", "c")];
+    let copies =
+        copies.map(|(from, to)| format!("      access {from}\n      access {to}\n      {from} -> {to}\n"));
+    let first = state("first", &copies);
+    let beside = state("beside", &[kernel("w", "a", "d", "x + 1.0")]);
+    let body = state("body", &[kernel("u", "b", "b", "2.0 * x"), kernel("v", "c", "c", "x + 1.0")]);
+    // One arm writes what the kernel beside the loop reads, and the other one does not.
+    let (arm, other) = (
+        state("arm", &[kernel("x", "b", "a", "x + 3.0")]),
+        state("other", &[kernel("y", "c", "c", "2.0 * x")]),
+    );
+    let last = state(
+        "last",
+        &[
+            kernel("p", "a", "a", "3.0 * x"),
+            kernel("q", "d", "d", "5.0 * x"),
+            ["a -> A", "b -> B", "c -> C", "d -> D"]
+                .map(|copy| {
+                    let (from, to) = copy.split_at(1);
+                    let to = &to[4..];
+                    let from_node = match from {
+                        "a" => "p_to",
+                        "d" => "q_to",
+                        _ => from,
+                    };
+                    let own =
+                        if from_node == from { format!("      access {from}\n") } else { String::new() };
+                    format!("{own}      access {to}\n      {from_node} -> {to}\n")
+                })
+                .concat(),
+        ],
+    );
+    let program = parsed(&format!(
+        "sdfg gathers {{
+  symbol N: i64
+  symbol steps: i64
+  symbol k: i64
+{arrays}{}{first}{beside}  for l: l = 0:steps {{
+{body}  }}
+  if some: k > 0 {{
+{arm}  }} else {{
+{other}  }}
+{last}}}",
+        transients.concat()
+    ));
+    for (steps, k) in [(3, 1), (2, 0), (0, 1)] {
+        let symbols = [("N", 200), ("steps", steps), ("k", k)];
+        agrees(&program, &["A", "B", "C", "D"], &symbols, 4, device);
+    }
+}

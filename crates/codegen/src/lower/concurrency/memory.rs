@@ -102,11 +102,10 @@ impl Memory {
         uses
     }
 
-    /// What the commands in statements use of memory of the host.
+    /// What the commands in statements use of memory of the host and of the device.
     pub(super) fn uses_of_commands(&self, statements: &mut [Statement]) -> Uses {
         let mut uses = Uses::new();
         self.collect_commands(statements, &mut uses);
-        uses.retain(|piece, _| self.is_of_host(*piece));
         uses
     }
 
@@ -125,7 +124,9 @@ impl Memory {
 
     fn collect_commands(&self, statements: &mut [Statement], uses: &mut Uses) {
         for statement in statements {
-            if self.is_command(statement) {
+            if let (true, Statement::Allocate(buffer)) = (self.is_command(statement), &*statement) {
+                self.add(*buffer, Use::Write, uses);
+            } else if self.is_command(statement) {
                 self.collect(statement, uses);
             } else {
                 statement.bodies_mut(&mut |body| self.collect_commands(body, uses));

@@ -5,16 +5,17 @@
 //! event only before it uses memory that a command uses in a conflicting way. Dependence is that of whole buffers; buffers that share
 //! memory count as one (`memory`). `order` knows what follows what.
 //!
-//! Where paths of control flow meet, all streams join: stream 0 waits for the others, and later commands follow this point. The host
-//! does not wait there. A loop joins the streams that its body uses at the beginning of each iteration; a body that uses stream 0 alone needs
-//! no event. A run ends with a join, and the host waits for stream 0.
+//! Where paths of control flow meet, the streams with commands on these paths gather: stream 0 waits for them. This point stands for the whole
+//! construct: it uses the memory that commands of the construct use, so that only what depends on one of them follows it. The host does not wait
+//! there. A loop gathers the streams that its body uses at the beginning of each iteration, and what its commands depend on before it; a
+//! body that uses stream 0 alone needs no event. A run ends where all streams join stream 0, for which the host waits.
 
 mod memory;
 mod order;
 
 use std::collections::BTreeSet;
 
-use memory::{Memory, Uses};
+use memory::{Memory, Piece, Use, Uses};
 use order::{CommandId, Order, State, Wish};
 
 use crate::plan::{
@@ -68,8 +69,8 @@ struct Scope {
     /// The number of its first command.
     first: usize,
     state: State,
-    /// Memory of the host that commands use before it, unless the host waited for them, or inside of it.
-    pending: Uses,
+    /// Memory that commands inside of it use.
+    uses: Uses,
 }
 
 impl Placement {
@@ -201,7 +202,6 @@ impl Placement {
             let uses = self.memory.uses_of_scalar(condition);
             self.host_waits(&uses, placed);
         }
-        self.order.settle_allocations();
         let mut whole = [Statement::If(choice)];
         let scope = self.enter(&mut whole);
         let [Statement::If(mut choice)] = whole else { return };
@@ -219,12 +219,11 @@ impl Placement {
     }
 
     fn repeated(&mut self, mut each: Loop, placed: &mut Vec<Statement>) {
-        self.join_here(placed);
-        let scope = self.enter(&mut each.body);
-        let head = self.order.join(scope.pending.clone());
+        let scope = self.enter_loop(&mut each.body, placed);
+        let head = self.order.gather(&BTreeSet::new(), &self.in_turn(&scope.uses));
         let body = self.statements(each.body);
-        let active = self.order.active();
-        each.body = self.ends(active, head);
+        let used = self.order.used_since(scope.first);
+        each.body = self.ends(used, head);
         each.body.extend(body);
         placed.push(Statement::Loop(each));
         self.leave(scope, placed);
@@ -235,22 +234,23 @@ impl Placement {
         if !each.test_after {
             self.host_waits(&condition, placed);
         }
-        self.join_here(placed);
         let mut whole = [Statement::While(each)];
-        let scope = self.enter(&mut whole);
+        let scope = self.enter_loop(&mut whole, placed);
         let [Statement::While(mut each)] = whole else { return };
-        let head = self.order.join(scope.pending.clone());
+        let head = self.order.gather(&BTreeSet::new(), &self.in_turn(&scope.uses));
+        let begun = self.order.state.clone();
         let repeats =
             any_statement(&each.body, &|inner| matches!(inner, Statement::Repeat(to) if *to == each.target));
         let body = self.statements(each.body);
         let mut update = Vec::new();
         if repeats {
-            update = self.join(self.order.used_since(scope.first), scope.pending.clone());
+            self.order.state = begun;
+            update = self.gather(self.order.used_since(scope.first), &scope.uses);
         }
         update.extend(self.statements(each.update));
         self.host_waits(&condition, &mut update);
-        let active = self.order.active();
-        each.body = self.ends(active, head);
+        let used = self.order.used_since(scope.first);
+        each.body = self.ends(used, head);
         each.body.extend(body);
         each.update = update;
         placed.push(Statement::While(each));
@@ -258,13 +258,13 @@ impl Placement {
     }
 
     fn dispatch(&mut self, target: JumpTarget, cases: Vec<Vec<Statement>>, placed: &mut Vec<Statement>) {
-        self.join_here(placed);
         let mut whole = [Statement::Dispatch { target, cases }];
-        let scope = self.enter(&mut whole);
+        let scope = self.enter_loop(&mut whole, placed);
         let [Statement::Dispatch { target, cases }] = whole else { return };
         let mut bodies = Vec::new();
         for case in cases {
-            let head = self.order.join(scope.pending.clone());
+            self.order.state = scope.state.clone();
+            let head = self.order.gather(&BTreeSet::new(), &self.in_turn(&scope.uses));
             bodies.push((head, self.statements(case)));
         }
         // Any case may come before any other.
@@ -282,47 +282,56 @@ impl Placement {
     /// A statement whose commands have no streams: the host waits before it and in it, and everything follows it.
     fn in_order(&mut self, statement: Statement, placed: &mut Vec<Statement>) {
         let mut whole = [statement];
-        let scope = self.enter(&mut whole);
+        let mut pending = self.memory.uses_of_commands(&mut whole);
+        pending.retain(|piece, _| self.memory.is_of_host(*piece));
         placed.extend(self.join(self.order.active(), Uses::new()));
         let before = self.order.joined();
         self.order.await_event(before);
         placed.push(Statement::Await(vec![mark(before)]));
         self.order.host_follows(before);
         placed.extend(whole);
-        placed.extend(self.join(BTreeSet::new(), scope.pending));
+        placed.extend(self.join(BTreeSet::new(), pending));
     }
 
     /// The beginning of a construct with control flow.
     fn enter(&mut self, body: &mut [Statement]) -> Scope {
-        let mut pending = self.memory.uses_of_commands(body);
-        for (piece, kind) in self.order.pending(|piece| self.memory.is_of_host(piece)) {
-            let strongest = pending.entry(piece).or_insert(kind);
-            *strongest = (*strongest).max(kind);
-        }
-        Scope { first: self.order.n_commands(), state: self.order.state.clone(), pending }
+        // Paths would choose different streams for them.
+        self.order.settle_allocations();
+        let uses = self.memory.uses_of_commands(body);
+        Scope { first: self.order.n_commands(), state: self.order.state.clone(), uses }
+    }
+
+    /// The beginning of a construct whose commands run several times: before it, stream 0 waits for what they depend on.
+    fn enter_loop(&mut self, body: &mut [Statement], placed: &mut Vec<Statement>) -> Scope {
+        let Scope { uses, .. } = self.enter(body);
+        placed.extend(self.gather(BTreeSet::new(), &self.in_turn(&uses)));
+        Scope { first: self.order.n_commands(), state: self.order.state.clone(), uses }
+    }
+
+    /// What the beginning of an iteration uses, so that commands follow those of the iteration before: of the device, all memory alike, as
+    /// commands that only read would otherwise wait for the writes before the loop again and again.
+    fn in_turn(&self, uses: &Uses) -> Uses {
+        let kind = |piece: Piece, kind: Use| if self.memory.is_of_host(piece) { kind } else { Use::Write };
+        uses.iter().map(|(piece, of)| (*piece, kind(*piece, *of))).collect()
     }
 
     /// The end of a construct with control flow, which several paths reach.
     fn leave(&mut self, scope: Scope, placed: &mut Vec<Statement>) {
-        let mut streams = self.order.used_since(scope.first);
+        let streams = self.order.used_since(scope.first);
         self.order.state = scope.state;
-        streams.extend(self.order.active());
-        placed.extend(self.join(streams, scope.pending));
+        placed.extend(self.gather(streams, &scope.uses));
     }
 
-    /// Joins the streams with commands, if there are several.
-    fn join_here(&mut self, placed: &mut Vec<Statement>) {
-        let active = self.order.active();
-        if !active.is_empty() {
-            let pending = self.order.pending(|piece| self.memory.is_of_host(piece));
-            placed.extend(self.join(active, pending));
-        }
+    /// Lets stream 0 wait for some streams, and for what else uses some memory.
+    fn gather(&mut self, streams: BTreeSet<usize>, uses: &Uses) -> Vec<Statement> {
+        let gathered = self.order.gather(&streams, uses);
+        self.ends(streams, gathered)
     }
 
-    /// Joins streams with stream 0.
+    /// Joins all streams with stream 0; these have commands that it does not follow.
     fn join(&mut self, streams: BTreeSet<usize>, pending: Uses) -> Vec<Statement> {
         let joined = self.order.join(pending);
-        self.ends(streams, joined)
+        self.ends(streams, (joined, Vec::new()))
     }
 
     /// The last join, which waits for nothing.
@@ -330,11 +339,16 @@ impl Placement {
         marked(self.order.joined(), &[], Vec::new())
     }
 
-    /// The events of streams that a join waits for, and the join.
-    fn ends(&mut self, streams: BTreeSet<usize>, joined: CommandId) -> Vec<Statement> {
+    /// The events of streams that a command of stream 0 waits for besides others, and the command.
+    fn ends(
+        &mut self,
+        streams: BTreeSet<usize>,
+        (joined, mut after): (CommandId, Vec<CommandId>),
+    ) -> Vec<Statement> {
         let ends: Vec<CommandId> = streams.into_iter().map(|stream| self.order.end_of(stream)).collect();
         let mut statements: Vec<Statement> = ends.iter().map(|end| marked(*end, &[], Vec::new())).collect();
-        statements.push(marked(joined, &ends, Vec::new()));
+        after.extend(ends);
+        statements.push(marked(joined, &after, Vec::new()));
         statements
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Commands have numbers in the order of the text. A clock has, for each stream, the last command that is known to be complete: with it,
 //! all earlier ones of the stream. A command follows what came before it in its stream, what it waits for, and what the host waited for.
-//! At a *join*, a command of stream 0 follows all others, and stands for them from then on.
+//! At a *join*, a command of stream 0 follows all others, and stands for them from then on. A *gathering* command of stream 0 stands for those of a
+//! construct with control flow.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -116,20 +117,6 @@ impl Order {
         self.commands[first..].iter().map(|command| command.stream).filter(|stream| *stream != 0).collect()
     }
 
-    /// Memory whose users the host may have to wait for, of the pieces that `is_of_host` has.
-    pub(super) fn pending(&self, is_of_host: impl Fn(Piece) -> bool) -> Uses {
-        let is_open = |command: &CommandId| !self.is_complete(*command);
-        let mut pending = Uses::new();
-        for (piece, users) in self.state.users.iter().filter(|(piece, _)| is_of_host(**piece)) {
-            if users.write.iter().any(is_open) {
-                pending.insert(*piece, Use::Write);
-            } else if users.reads.iter().any(is_open) {
-                pending.insert(*piece, Use::Read);
-            }
-        }
-        pending
-    }
-
     /// Whether the host has waited for a command.
     fn is_complete(&self, command: CommandId) -> bool {
         self.state.host[self.commands[command].stream] >= command
@@ -179,12 +166,39 @@ impl Order {
 
     /// A command that uses memory, with those that it waits for.
     pub(super) fn issue(&mut self, uses: &Uses, wish: Wish) -> (CommandId, Vec<CommandId>) {
-        let mut uses = uses.clone();
-        let before = self.predecessors(&uses);
+        let before = self.predecessors(uses);
         // All commands follow the last join.
         let chosen: Vec<CommandId> =
             before.iter().copied().filter(|command| *command > self.state.joined).collect();
         let stream = self.choose(&chosen, wish);
+        self.issue_in(stream, uses, before, matches!(wish, Wish::Early(_)))
+    }
+
+    /// A command of stream 0 that follows the commands of some streams, and uses memory: it stands for the commands of a construct with control
+    /// flow, whatever path was taken. With it are the commands that it waits for, besides the ends of the streams.
+    pub(super) fn gather(&mut self, streams: &BTreeSet<usize>, uses: &Uses) -> (CommandId, Vec<CommandId>) {
+        let (id, waits) = self.issue_in(0, uses, self.predecessors(uses), true);
+        for at in streams {
+            let stream = &mut self.state.streams[*at];
+            stream.last = Some(id);
+            let clock = &mut self.commands[id].clock;
+            follow(clock, &stream.clock);
+            clock[*at] = id;
+            self.state.active.remove(at);
+        }
+        self.state.streams[0].clock.clone_from(&self.commands[id].clock);
+        (id, waits)
+    }
+
+    /// A command of a stream that uses memory behind its predecessors, with those that it waits for.
+    fn issue_in(
+        &mut self,
+        stream: usize,
+        uses: &Uses,
+        before: Vec<CommandId>,
+        takes_time: bool,
+    ) -> (CommandId, Vec<CommandId>) {
+        let mut uses = uses.clone();
         for (piece, kind) in &mut uses {
             if let Some(allocation) = self.state.allocated.remove(piece) {
                 self.commands[allocation].stream = stream;
@@ -206,7 +220,7 @@ impl Order {
         waits.reverse();
         let id = self.commands.len();
         clock[stream] = id;
-        self.note(id, stream, clock, &uses, matches!(wish, Wish::Early(_)));
+        self.note(id, stream, clock, &uses, takes_time);
         (id, waits)
     }
 
