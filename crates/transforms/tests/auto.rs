@@ -37,6 +37,8 @@ fn map(parameters: &str, code: &str, reads: &[&str], write: &str) -> String {
         lines.push(format!("    m.{} -> t.x{at}: {read}", names(read)));
         outside.push(format!("  access {0}\n  {0} -> m.{0}", names(read)));
     }
+    outside.sort();
+    outside.dedup();
     let to = names(&write);
     format!(
         "state s {{\n  map m [{parameters}] {{\n{}\n    t.y -> m.to: {write}\n  }}\n{}\n  access to = {to}\n  m.to -> to\n}}",
@@ -206,10 +208,8 @@ fn maps_of_loops_are_split_where_their_parts_gain() {
     let (after, decisions) = optimized(&text, 1000);
     assert!(decisions[0].to_string().starts_with("MapFission at 2 places: "), "{}", decisions[0]);
     assert!(decisions[0].is_kept, "{decisions:?}");
-    assert!(
-        after.contains("[k = 0:N, i = 0:N, j = i:N]") || after.contains("[i = 0:N, k = 0:N, j = i:N]"),
-        "{after}"
-    );
+    // The product is one of matrices, but for triangles, whose inner dimension is that of rows.
+    assert!(after.contains("MatMul") && after.contains("k = 0:N, j = i:min("), "{after}");
 }
 
 /// A loop around a map starts threads in each iteration, unless it moves into the map. With short rows, several threads gain by that
@@ -278,28 +278,49 @@ fn time_loops_over_large_data_are_tiled() {
 }
 
 /// A map with a small part of the time of a program counts by itself.
-/// Blocks of rows make a product of matrices of a triangle. Later blocks have longer rows, so threads take them one by one.
+/// A map over a triangle of `C` that sums up `code` of `x0`, `x1` and so on.
+fn triangle(columns: &str, code: &str, reads: &[&str]) -> String {
+    program(&map(&format!("i = 0:N, j = {columns}, k = 0:N"), code, reads, "C[i, j] wcr(sum)"))
+}
+
+/// Whether the optimiser kept a transformation.
+fn keeps(decisions: &[Decision], name: &str) -> bool {
+    decisions.iter().any(|decision| decision.is_kept && decision.transformation == name)
+}
+
+/// Blocks of rows make a product of matrices of a triangle. Their rows have different lengths, so threads take blocks one by one.
 #[test]
 fn triangular_products_become_products_of_blocks() {
-    let triangle = |columns: &str| {
-        program(&map(
-            &format!("i = 0:N, j = 0:{columns}, k = 0:N"),
-            "y = x0 * x1",
-            &["A[i, k]", "B[j, k]"],
-            "C[i, j] wcr(sum)",
-        ))
-    };
-    for columns in ["i + 1", "i", "min(N, i + 3)"] {
-        let (after, decisions) = optimized(&triangle(columns), 1000);
-        let is_lifted =
-            decisions.iter().any(|decision| decision.is_kept && decision.transformation == "LiftToLibrary");
-        // Other ends are no triangles.
-        let is_triangle = !columns.contains("min");
-        assert_eq!(is_lifted, is_triangle, "{columns}: {decisions:?}");
+    for (columns, is_triangle) in [
+        ("0:i + 1", true),
+        ("0:i", true),
+        ("i:N", true),
+        ("i + 1:N", true),
+        // Other bounds are no triangles.
+        ("0:min(N, i + 3)", false),
+        ("max(i, 3):N", false),
+        ("i:min(N, i + 3)", false),
+    ] {
+        let (after, decisions) = optimized(&triangle(columns, "y = x0 * x1", &["A[i, k]", "B[j, k]"]), 1000);
+        assert_eq!(keeps(&decisions, "LiftToLibrary"), is_triangle, "{columns}: {decisions:?}");
         assert_eq!(after.contains("MatMul") && after.contains("sharing(dynamic)"), is_triangle, "{after}");
     }
-    let (small, _) = optimized(&triangle("i + 1"), 10);
+    let (small, _) = optimized(&triangle("0:i + 1", "y = x0 * x1", &["A[i, k]", "B[j, k]"]), 10);
     assert!(!small.contains("MatMul"), "{small}");
+}
+
+/// Each term of a sum of products is a product of matrices.
+#[test]
+fn sums_of_products_become_several_products() {
+    let reads = ["A[i, k]", "B[j, k]", "B[i, k]", "A[j, k]"];
+    for columns in ["0:i + 1", "0:N"] {
+        let (after, decisions) = optimized(&triangle(columns, "y = x0 * x1 + x2 * x3", &reads), 1000);
+        assert!(keeps(&decisions, "TaskletFission"), "{columns}: {decisions:?}");
+        assert_eq!(after.matches("MatMul").count(), 2, "{after}");
+    }
+    // Nothing is gained by two maps.
+    let (after, decisions) = optimized(&triangle("0:N", "y = x0 + x1 + x2", &reads[..3]), 1000);
+    assert!(!keeps(&decisions, "TaskletFission"), "{decisions:?}\n{after}");
 }
 
 #[test]

@@ -111,14 +111,29 @@ fn map(range: &str) -> Sdfg {
 fn maps_are_split_at_any_count_that_is_not_negative() {
     for range in ["0:N", "N - 1:-1:-1", "0:N:2"] {
         for count in [0, 1, 3, 100] {
-            applies(&map(range), &MapSplit { count: Size::from(count), dimension: 0 });
+            applies(&map(range), &MapSplit { count: Size::from(count), dimension: 0, ..MapSplit::default() });
         }
-        applies(&map(range), &MapSplit { count: Size(Expr::sym("N")), dimension: 0 });
+        applies(&map(range), &MapSplit { count: Size(Expr::sym("N")), dimension: 0, ..MapSplit::default() });
     }
-    let negative = MapSplit { count: Size::from(-1), dimension: 0 };
+    let negative = MapSplit { count: Size::from(-1), dimension: 0, ..MapSplit::default() };
     assert!(refuses_rightly(&map("0:N"), &negative).contains("not negative"));
-    let inner = MapSplit { count: Size(Expr::sym("i")), dimension: 0 };
+    let inner = MapSplit { count: Size(Expr::sym("i")), dimension: 0, ..MapSplit::default() };
     assert!(refuses(&map("0:N"), &inner).contains("no symbol outside"));
+}
+
+#[test]
+fn maps_are_split_at_a_value() {
+    let at = |at: &str| MapSplit { at: Some(Size(at.parse().unwrap())), ..MapSplit::default() };
+    for value in ["-3", "0", "2", "100", "N", "N - 1"] {
+        for range in ["0:N", "1:N - 1", "2:N"] {
+            applies(&map(range), &at(value));
+        }
+    }
+    let strided = refuses_rightly(&map("0:N:2"), &at("1"));
+    assert!(strided.contains("the step is 2, and `at` needs 1"), "{strided}");
+    let both = MapSplit { count: Size::from(2), ..at("1") };
+    assert!(refuses(&map("0:N"), &both).contains("`count` is given, too"));
+    assert!(refuses(&map("0:N"), &at("i")).contains("no symbol outside"));
 }
 
 /// The end of the first part has a minimum only where it may be either one, whatever the dimensions before it are.
@@ -149,7 +164,7 @@ fn parts_of_a_map_have_simple_bounds() {
         ("0:i + 1", "N", "j = 0:i + 1, "),
         ("0:N", "1", "j = 0:min("),
     ] {
-        let split = MapSplit { count: Size(count.parse().unwrap()), dimension: 1 };
+        let split = MapSplit { count: Size(count.parse().unwrap()), dimension: 1, ..MapSplit::default() };
         let before = triangle(columns);
         let found = places(&before, &split).pop().expect("the inner map");
         let mut after = before.clone();
@@ -159,6 +174,17 @@ fn parts_of_a_map_have_simple_bounds() {
         assert!(is_expected, "{columns} after {count}: {text}");
         assert_eq!(difference(&before, &after), None);
     }
+    // The last row of a block begins where all others have begun.
+    let before = triangle("i:N");
+    let at: sdfg::symbolic::Expr = "min(N, t + 4) - 1".parse().unwrap();
+    let split = MapSplit { at: Some(Size(at)), dimension: 1, ..MapSplit::default() };
+    let found = places(&before, &split).pop().expect("the inner map");
+    let mut after = before.clone();
+    apply(&mut after, &split, &found).unwrap_or_else(|error| panic!("{error}"));
+    let text = sdfg::text::print(&after);
+    assert!(!text.contains("max("), "{text}");
+    assert!(text.contains("j = min(N, t + 4) - 1:N]") || text.contains("j = min(N - 1, t + 3):N]"), "{text}");
+    assert_eq!(difference(&before, &after), None);
 }
 
 #[test]

@@ -25,6 +25,25 @@ fn products_become_library_nodes() {
             (&[("A[i, k]", "A[k, i]")], Taken(&["transA = True", "transB = True"], &[])),
             (&[("C[i, j]", "C[j, i]")], Taken(&["B -> \"pairs.product0\"._a"], &[])),
             (&[("k = 0:N", "k = N - 1:-1:-1")], TAKEN),
+            // One factor is the same for all matrices of a batch.
+            (
+                &[
+                    ("i = 0:N", "p = 0:2, i = 0:N"),
+                    ("array A: f64[N, N]", "array A: f64[2, N, N]"),
+                    ("A[i, k]", "A[p, i, k]"),
+                    ("array C: f64[N, N]", "array C: f64[2, N, N]"),
+                    ("C[i, j]", "C[p, i, j]"),
+                ],
+                Taken(&["A[0:2, 0:N, 0:N]", "B[0:N, 0:N]"], &[]),
+            ),
+            (
+                &[
+                    ("i = 0:N", "p = 0:2, i = 0:N"),
+                    ("array C: f64[N, N]", "array C: f64[2, N, N]"),
+                    ("C[i, j]", "C[p, i, j]"),
+                ],
+                Refused("has not the indices of a matrix product"),
+            ),
             (&[("a * b", "a + b")], Refused("is no product of two elements")),
             (&[("a * b", "a * a")], Refused("is no product of two elements")),
             (&[("c = a * b", "c = a * b\n      c = c * 2")], Refused("is no product of two elements")),

@@ -137,6 +137,12 @@ fn dimensions_of_maps_change() {
             (r#"{"count": -1}"#, &[], Refused("it is not proved that -1 is not negative")),
             (r#"{"count": "i"}"#, &[], Refused("`i` is no symbol outside of the map")),
             (r#"{"count": 2, "dimension": 1}"#, &[], Refused("the map has 1 dimensions")),
+            (r#"{"at": "N - 1"}"#, &[], TAKEN),
+            (r#"{"at": -1}"#, &[], TAKEN),
+            (r#"{"at": "N + 1"}"#, &[], TAKEN),
+            (r#"{"at": 2}"#, &[("i = 0:N", "i = 0:N:2")], Refused("the step is 2, and `at` needs 1")),
+            (r#"{"at": 2, "count": 2}"#, &[], Refused("`count` is given, too")),
+            (r#"{"at": "i"}"#, &[], Refused("`i` is no symbol outside of the map")),
         ],
     );
     hold_parameters(

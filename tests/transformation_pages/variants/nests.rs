@@ -420,3 +420,18 @@ fn maps_become_loops_and_calls() {
         ],
     );
 }
+
+#[test]
+fn sums_are_split_into_their_terms() {
+    hold_changes(
+        "TaskletFission",
+        &[
+            (&[], Taken(&["o = a * a", "o = -(b * c)"], &[])),
+            (&[("a * a - b * c", "b - (a - c)")], Taken(&["o = b }", "o = -a }", "o = c }"], &[])),
+            (&[("a * a - b * c", "a * b * c")], Refused("assigns no sum")),
+            (&[("a * a - b * c", "a * b - c * N")], Refused("uses a symbol, or a function of another type")),
+            (&[(" wcr(sum)", " wcr(max)")], Refused("does not add its output to one element")),
+            (&[("array B: f64", "array B: f32")], Refused("has elements of another type than the output")),
+        ],
+    );
+}

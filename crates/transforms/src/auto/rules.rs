@@ -16,7 +16,7 @@ use crate::engine::{
 };
 use crate::rewrites::{
     DiamondTiling, InlineSdfg, LiftToLibrary, LoopToMap, MapCollapse, MapDimShuffle, MapFission, MapFusion,
-    MapReduceFusion, MapTiling, MoveLoopIntoMap, SiblingMapFusion,
+    MapReduceFusion, MapTiling, MoveLoopIntoMap, SiblingMapFusion, TaskletFission,
 };
 use crate::strategy::model::Machine;
 
@@ -123,6 +123,7 @@ fn optimized<'p>(
     run.everywhere(MapReduceFusion::default());
     run.lift();
     run.triangles();
+    run.sums_of_products();
     run.best_of(orders, WORTHWHILE);
     run.best_of(|_, _| vec![SiblingMapFusion::default()], WORTHWHILE);
     run.best_of(|_, _| vec![MapCollapse::default()], WORTHWHILE);
@@ -287,6 +288,44 @@ impl Run<'_> {
         }
     }
 
+    /// Sums of products become one map for each product, where that makes products of matrices of them, and gains.
+    fn sums_of_products(&mut self) {
+        let sums = places(self.pipeline.program(), &TaskletFission::default());
+        let names: Vec<String> = sums.iter().map(|found| name(self.pipeline.program(), found)).collect();
+        for at in names {
+            let place = place_at(self.pipeline.program(), &TaskletFission::default(), &at);
+            let Some(place) = place else { continue };
+            let (steps, decisions) = (self.pipeline.applications().count(), self.decisions.len());
+            let (before, program) = ((self.seconds(), self.seconds_of_one_thread()), self.program());
+            // The steps are parts of one decision.
+            let watch = self.watch.take();
+            let after = self.split_sum(&place).map(|()| (self.seconds(), self.seconds_of_one_thread()));
+            self.watch = watch;
+            self.decisions.truncate(decisions);
+            let Some(after) = after else {
+                self.undo_to(steps);
+                continue;
+            };
+            let programs = program.zip(self.program());
+            let is_kept = after.0 < WORTHWHILE * before.0 && after.1 <= before.1;
+            if !is_kept {
+                self.undo_to(steps);
+            }
+            self.decide(&TaskletFission::default(), at, (before.0, after.0), is_kept, programs);
+        }
+    }
+
+    /// A map for each term of a sum, and library nodes for those that are products of matrices. Nothing if the tasklet is not
+    /// split, or not alone in a map.
+    fn split_sum(&mut self, place: &Match) -> Option<()> {
+        self.pipeline.apply_at(&TaskletFission::default(), place).ok()?;
+        let map = around(self.pipeline.program(), place)?;
+        self.pipeline.apply_at(&MapFission::default(), &map).ok()?;
+        self.lift();
+        self.triangles();
+        Some(())
+    }
+
     /// At each place, keeps the candidate after which the program is fastest, if it gains by a factor.
     fn best_of<T: Transformation + Clone + Default + 'static>(
         &mut self,
@@ -380,6 +419,14 @@ impl Run<'_> {
 /// The place of a transformation with this name.
 pub(super) fn place_at(program: &Sdfg, transformation: &dyn Transformation, at: &str) -> Option<Match> {
     places(program, transformation).into_iter().find(|found| name(program, found) == at)
+}
+
+/// The map around the first node of a match.
+pub(super) fn around(program: &Sdfg, found: &Match) -> Option<Match> {
+    let tables = Tables::new();
+    let site = Site::of(program, found, &tables)?;
+    let outer = site.scopes().scope_of(found.node(0))?;
+    Some(Match { calls: found.calls.clone(), elements: Matched::Nodes(found.state(), vec![outer]) })
 }
 
 /// The paths of a match.

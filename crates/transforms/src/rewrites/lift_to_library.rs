@@ -33,7 +33,7 @@ use crate::pattern::{NodeClass, Pattern};
 /// The map adds the product of an element of one array and an element of another to an element of a third
 /// one. The product may have a number as a further factor, or an element that is the same in all iterations:
 /// the left matrix is multiplied by that first. Each index is a parameter of the map: rows, columns and summands one each, and any number of further
-/// ones, first in all three arrays, for batches of matrices. Matrices may be transposed, also the result.
+/// ones, first in the result and in at least one factor, for batches of matrices. Matrices may be transposed, also the result.
 /// It is known which way ranges lead, and all elements have one type.
 ///
 /// # Refusals
@@ -433,10 +433,15 @@ impl<'p> Product<'p> {
     }
 
     /// Whether the left and the right matrix are transposed; `None` if the indices are not those of a product.
-    fn transposed(map: &Map, a: &[Symbol], b: &[Symbol], c: &[Symbol]) -> Option<[bool; 2]> {
+    fn transposed<'s>(map: &Map, a: &'s [Symbol], b: &'s [Symbol], c: &[Symbol]) -> Option<[bool; 2]> {
         let batches = c.len().checked_sub(2)?;
-        let is_alike = [a, b].iter().all(|other| other.len() == c.len() && other[..batches] == c[..batches]);
-        if !is_alike || map.params.len() != c.len() + 1 {
+        // A matrix without indices of batches is a factor in all of them.
+        let matrix = |factor: &'s [Symbol]| {
+            let (own, matrix) = factor.split_at_checked(factor.len().checked_sub(2)?)?;
+            (own.is_empty() || *own == c[..batches]).then_some(matrix)
+        };
+        let is_batched = a.len().max(b.len()) == c.len();
+        if !is_batched || map.params.len() != c.len() + 1 {
             return None;
         }
         let [row, column] = [&c[batches], &c[batches + 1]];
@@ -446,7 +451,7 @@ impl<'p> Product<'p> {
             [x, y] if [y, x] == plain => Some(true),
             _ => None,
         };
-        Some([order(&a[batches..], [row, inner])?, order(&b[batches..], [inner, column])?])
+        Some([order(matrix(a)?, [row, inner])?, order(matrix(b)?, [inner, column])?])
     }
 
     /// The access node in front of the map whose only purpose is to hold zeros for exactly the elements of the result.
@@ -544,6 +549,11 @@ mod tests {
         assert_eq!(transposed("ijk", "ik", "kj", "ij"), Some([false, false]));
         assert_eq!(transposed("ijk", "ki", "jk", "ij"), Some([true, true]));
         assert_eq!(transposed("bijk", "bik", "bjk", "bij"), Some([false, true]));
+        // One factor is the same in all batches.
+        assert_eq!(transposed("bijk", "bik", "jk", "bij"), Some([false, true]));
+        assert_eq!(transposed("bijk", "ki", "bkj", "bij"), Some([true, false]));
+        assert_eq!(transposed("abijk", "aik", "abkj", "abij"), None);
+        assert_eq!(transposed("bijk", "ik", "kj", "bij"), None);
         // Only the last two indices of the first factor are those of a product.
         assert_eq!(transposed("bijk", "jik", "bkj", "bij"), None);
         assert_eq!(transposed("bijk", "bik", "ikj", "bij"), None);

@@ -15,9 +15,9 @@ use crate::engine::{
 use crate::pattern::{NodeClass, Pattern};
 
 /// Splits the range of a map in two: a map over the first `count` iterations of a dimension, and one over the
-/// others.
+/// others. Or the second map begins at the value `at`, for ranges that begin elsewhere in each iteration of another dimension.
 ///
-/// So the borders of a stencil become maps of their own.
+/// So the borders of a stencil become maps of their own, and a triangle becomes a smaller one and a rectangle.
 ///
 /// # When it applies
 ///
@@ -27,6 +27,7 @@ use crate::pattern::{NodeClass, Pattern};
 /// # Refusals
 ///
 /// - The map has fewer dimensions, or `count` is not proved to be at least 0.
+/// - `at` is given, and the step is not 1, or `count` is given, too.
 /// - The sign of the step is not known.
 /// - The map uses a stream, binds a view or reference, or writes what gives it a symbol.
 ///
@@ -84,7 +85,8 @@ use crate::pattern::{NodeClass, Pattern};
 /// # Soundness
 ///
 /// Each iteration is in exactly one of the maps: a range `b:e:s` becomes `b:min(b + s*count, e):s` and
-/// `b + s*count:e:s`. Iterations of maps are concurrent, so the two maps need no order.
+/// `b + s*count:e:s`. With `at`, a range `b:e` becomes `b:min(at, e)` and `max(at, b):e`. Iterations of maps are concurrent, so the
+/// two maps need no order.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MapSplit {
@@ -92,11 +94,14 @@ pub struct MapSplit {
     pub count: Size,
     /// The dimension, from 0.
     pub dimension: usize,
+    /// The first value of the second map, in place of `count`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Size>,
 }
 
 impl Default for MapSplit {
     fn default() -> Self {
-        MapSplit { count: Size::from(1), dimension: 0 }
+        MapSplit { count: Size::from(1), dimension: 0, at: None }
     }
 }
 
@@ -116,6 +121,12 @@ static METADATA: Metadata = Metadata {
             summary: "Number of iterations of the dimension in the first map.",
         },
         Parameter { name: "dimension", ty: "integer", default: Some("0"), summary: "The dimension, from 0." },
+        Parameter {
+            name: "at",
+            ty: "integer or expression",
+            default: Some("behind `count` iterations"),
+            summary: "The first value of the second map, in place of `count`.",
+        },
     ],
 };
 
@@ -177,23 +188,21 @@ pub(super) fn no_binding(site: &Site<'_>, edge: EdgeId) -> Result<(), Refusal> {
     }
 }
 
-/// The two parts of a range, where `known` is known whether or not the range has values.
-fn parts(range: &Range, count: &Expr, ascends: bool, known: &Assumptions) -> [Range; 2] {
-    let middle = &range.begin + &(&range.step * count);
-    let is_first = |one: &Expr, other: &Expr| {
-        let (least, most) = if ascends { (one, other) } else { (other, one) };
+/// One of two bounds, where `known` tells which one, or the expression that takes it.
+fn bound(one: &Expr, other: &Expr, is_least: bool, known: &Assumptions) -> Expr {
+    let precedes = |a: &Expr, b: &Expr| {
+        let (least, most) = if is_least { (a, b) } else { (b, a) };
         least.le(most, known).is_proved()
     };
-    let end = if is_first(&middle, &range.end) {
-        middle.clone()
-    } else if is_first(&range.end, &middle) {
-        range.end.clone()
-    } else if ascends {
-        Expr::min(&middle, &range.end)
+    if precedes(one, other) {
+        one.clone()
+    } else if precedes(other, one) {
+        other.clone()
+    } else if is_least {
+        Expr::min(one, other)
     } else {
-        Expr::max(&middle, &range.end)
-    };
-    [Range { end, ..range.clone() }, Range { begin: middle, ..range.clone() }]
+        Expr::max(one, other)
+    }
 }
 
 impl MapSplit {
@@ -202,6 +211,27 @@ impl MapSplit {
             Sign::Positive => Some(true),
             Sign::Negative => Some(false),
             Sign::NonPositive | Sign::Zero | Sign::NonNegative | Sign::Unknown => None,
+        }
+    }
+
+    /// The two parts of a range, where `known` is known whether or not the range has values.
+    fn parts(&self, range: &Range, ascends: bool, known: &Assumptions) -> [Range; 2] {
+        let (middle, begin) = match &self.at {
+            Some(Size(at)) => (at.clone(), bound(at, &range.begin, false, known)),
+            None => {
+                let middle = &range.begin + &(&range.step * &self.count.0);
+                (middle.clone(), middle)
+            }
+        };
+        let end = bound(&middle, &range.end, ascends, known);
+        [Range { end, ..range.clone() }, Range { begin, ..range.clone() }]
+    }
+
+    /// The parameter that tells where the range is split, with its name.
+    fn place(&self) -> (&'static str, &Expr) {
+        match &self.at {
+            Some(Size(at)) => ("at", at),
+            None => ("count", &self.count.0),
         }
     }
 }
@@ -220,26 +250,36 @@ impl Transformation for MapSplit {
             return Err(Refusal::Parameter { parameter: "dimension", reason });
         };
         copyable_with_symbols(site)?;
-        let (tree, Size(count)) = (site.scopes(), &self.count);
+        let (tree, (parameter, place)) = (site.scopes(), self.place());
         let scope = tree.scope_of(site.found.node(0));
         let known = site.known_in(scope);
         let in_scope = sdfg::analysis::symbols::symbol_types_in(site.sdfg, site.state(), &tree, scope);
         let unknown = |symbol: &Symbol| map.params.contains(symbol) || !in_scope.contains_key(symbol);
-        if let Some(symbol) = count.free_symbols().iter().find(|symbol| unknown(symbol)) {
+        if let Some(symbol) = place.free_symbols().iter().find(|symbol| unknown(symbol)) {
             let reason = format!("`{symbol}` is no symbol outside of the map");
-            return Err(Refusal::Parameter { parameter: "count", reason });
+            return Err(Refusal::Parameter { parameter, reason });
         }
-        // A negative count would give the second map iterations that the first one does not have.
-        if !count.is_nonnegative(&known).is_proved() {
-            let reason = format!("it is not proved that {count} is not negative");
-            return Err(Refusal::Parameter { parameter: "count", reason });
+        let mut evidence = Evidence::default();
+        if self.at.is_some() {
+            if !range.step.is_one() {
+                let reason = format!("the step is {}, and `at` needs 1", range.step);
+                return Err(Refusal::Parameter { parameter, reason });
+            }
+            if self.count != MapSplit::default().count {
+                let reason = "`count` is given, too".to_owned();
+                return Err(Refusal::Parameter { parameter, reason });
+            }
+        } else if place.is_nonnegative(&known).is_proved() {
+            evidence.note(param.as_str(), Claim::Positive(place + &Expr::one()));
+        } else {
+            // A negative count would give the second map iterations that the first one has, too.
+            let reason = format!("it is not proved that {place} is not negative");
+            return Err(Refusal::Parameter { parameter, reason });
         }
         if self.ascends(range, &known).is_none() || !range.tile.is_one() {
             let needed = format!("the step {} is positive, or that it is negative", range.step);
             return Err(Refusal::Unproved { about: param.to_string(), needed });
         }
-        let mut evidence = Evidence::default();
-        evidence.note(param.as_str(), Claim::Positive(count + &Expr::one()));
         Ok(evidence)
     }
 
@@ -255,7 +295,7 @@ impl Transformation for MapSplit {
         for (symbol, range) in map.params.iter().zip(&map.ranges.0).take(self.dimension) {
             range.constrain(symbol.clone(), &mut within);
         }
-        let [first, second] = parts(range, &self.count.0, ascends, &within);
+        let [first, second] = self.parts(range, ascends, &within);
         let copy = editor.copy_scope(state, entry)?;
         set_range(editor, (state, entry), &map, self.dimension, first)?;
         set_range(editor, (state, copy), &map, self.dimension, second)

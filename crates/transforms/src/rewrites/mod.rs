@@ -64,6 +64,7 @@ mod state_fission;
 mod state_fusion;
 mod strip_mining;
 mod symbol_propagation;
+mod tasklet_fission;
 mod tasklet_fusion;
 #[cfg(test)]
 mod tests;
@@ -124,6 +125,7 @@ pub use state_fission::StateFission;
 pub use state_fusion::StateFusion;
 pub use strip_mining::StripMining;
 pub use symbol_propagation::SymbolPropagation;
+pub use tasklet_fission::TaskletFission;
 pub use tasklet_fusion::TaskletFusion;
 pub use transient_to_device::TransientToDevice;
 pub use trivial_map::TrivialMapElimination;
@@ -184,6 +186,7 @@ pub(crate) fn register(registry: &mut Registry) {
     registry.register::<StateFusion>();
     registry.register::<StripMining>();
     registry.register::<SymbolPropagation>();
+    registry.register::<TaskletFission>();
     registry.register::<TaskletFusion>();
     registry.register::<TransientToDevice>();
     registry.register::<TrivialMapElimination>();

@@ -38,7 +38,7 @@ fn tiles_that_do_not_divide_the_range_reach_beyond_it() {
 
 #[test]
 fn a_map_is_not_split_at_a_value_of_its_own() {
-    let split = MapSplit { count: Size(sdfg::symbolic::Expr::sym("i")), dimension: 0 };
+    let split = MapSplit { count: Size(sdfg::symbolic::Expr::sym("i")), dimension: 0, ..MapSplit::default() };
     let reason = refuses_rightly(&one("i = 0:N"), &split);
     assert!(reason.contains("`i` is no symbol outside of the map"), "{reason}");
 }
@@ -129,5 +129,5 @@ state s {
   m.B -> B
 }",
     );
-    applies(&text, &MapSplit { count: Size::from(1), dimension: 0 });
+    applies(&text, &MapSplit { count: Size::from(1), dimension: 0, ..MapSplit::default() });
 }

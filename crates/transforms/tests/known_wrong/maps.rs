@@ -55,7 +55,7 @@ fn issue_2333_maps_that_count_downwards_keep_their_iterations() {
     let three = || Size::from(3);
     let rewrites: [Box<dyn Transformation>; 4] = [
         Box::new(MapTiling::new([2])),
-        Box::new(MapSplit { count: three(), dimension: 0 }),
+        Box::new(MapSplit { count: three(), dimension: 0, ..MapSplit::default() }),
         Box::new(StripMining { dimension: 0, size: three() }),
         Box::new(MapToForLoop::default()),
     ];
@@ -75,7 +75,7 @@ fn issue_2333_maps_that_count_downwards_keep_their_iterations() {
 fn issue_2333_steps_of_unknown_sign_are_not_tiled() {
     let text = downwards("N - 1:-1:-K").replace("symbol N: i64", "symbol N: i64\n  symbol K: i64");
     let rewrites: [&dyn Transformation; 2] =
-        [&MapTiling::new([2]), &MapSplit { count: Size::from(3), dimension: 0 }];
+        [&MapTiling::new([2]), &MapSplit { count: Size::from(3), dimension: 0, ..MapSplit::default() }];
     for transformation in rewrites {
         let reason = refuses(&text, transformation);
         assert!(reason.contains("the step -K is positive, or that it is negative"), "{reason}");

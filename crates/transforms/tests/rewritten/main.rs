@@ -20,5 +20,6 @@ mod relayout;
 mod sibling_map_fusion;
 mod skewing;
 mod support;
+mod tasklet_fission;
 mod tasklet_fusion;
 mod transient_to_device;

@@ -25,6 +25,7 @@ fn values(container: &Container, seed: i64, n: i64) -> Tensor {
     let bytes = match container.element.to_string().as_str() {
         "f64" => numbers.flat_map(f64::to_le_bytes).collect(),
         "f32" => numbers.flat_map(|value| (value as f32).to_le_bytes()).collect(),
+        "i32" => numbers.flat_map(|value| (value as i32).to_le_bytes()).collect(),
         "bool" => numbers.map(|value| u8::from(value > 0.0)).collect(),
         other => panic!("no values of type {other}"),
     };
