@@ -10,7 +10,7 @@ use std::fmt::Write;
 use super::rng::Rng;
 
 /// The parts, each with the transformations that it is for in its documentation.
-const PARTS: [fn(&mut Program, &mut Rng); 27] = [
+const PARTS: [fn(&mut Program, &mut Rng); 28] = [
     Program::inner_sum,
     Program::tasklets_in_a_row,
     Program::independent_parts,
@@ -25,6 +25,7 @@ const PARTS: [fn(&mut Program, &mut Rng); 27] = [
     Program::equal_reads,
     Program::handed_on,
     Program::part_of_array,
+    Program::written_part,
     Program::assigned,
     Program::whole_copy,
     Program::call_of_blocks,
@@ -591,6 +592,42 @@ X1 -> Y1: A[{}, 0:N] -> P#_1[0:N]
   }}
   L -> m.L
   m.Y -> Y
+}}"
+        ));
+    }
+
+    /// A map that writes a part of an array through a view, and perhaps through a view of the view: `RedundantWriteSlice`.
+    fn written_part(&mut self, rng: &mut Rng) {
+        // Rows, columns and borders; the elements of a part lie as far apart as those of the array.
+        let (target, part, stride, size) = [
+            ("V", "V[0:N]", "1", "N"),
+            ("V", "V[2:N + 2]", "1", "N"),
+            ("A", "A[N - 1, 0:N]", "1", "N"),
+            ("A", "A[0:N, 1]", "N", "N*N - N + 1"),
+        ][rng.below(4)];
+        let view = format!("f64[N] strides({stride}) size({size})");
+        self.container(&format!("view L{}: {view}", self.number));
+        self.container(&format!("view K{}: {view}", self.number));
+        let index = ["i", "N - 1 - i"][rng.below(2)];
+        let value = of_one(rng);
+        let (first, between) = match rng.chance(30) {
+            true => ("K#", "\n  access K = K#\n  bind K -> L: L#[0:N]"),
+            false => ("L#", ""),
+        };
+        let node = &first[..1];
+        self.add(&format!(
+            "state s# {{
+  access X = W
+  access L = L#{between}
+  access Y = {target}
+  map m [i = 0:N] {{
+    tasklet t (x) -> (y) {{ y = {value} }}
+    m.W -> t.x: W[i]
+    t.y -> m.{node}: {first}[{index}]
+  }}
+  X -> m.W
+  m.{node} -> {node}
+  bind L -> Y: {part}
 }}"
         ));
     }

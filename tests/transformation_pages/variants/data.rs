@@ -503,3 +503,56 @@ fn parts_are_read_where_they_are() {
         ],
     );
 }
+
+#[test]
+fn parts_are_written_where_they_are() {
+    hold_changes(
+        "RedundantWriteSlice",
+        &[
+            (
+                &[("middle -> B: B[1:N + 1]", "middle -> B: B[2:N + 2]")],
+                Taken(&["B[i + 2]"], &["access middle"]),
+            ),
+            (&[("middle[i]", "middle[N - 1 - i]")], Taken(&[], &["access middle"])),
+            // The view of a row, of which the binding tells the first element only.
+            (
+                &[
+                    ("array B: f64[N + 2]", "array B: f64[3, N]"),
+                    ("bind middle -> B: B[1:N + 1]", "bind middle -> B: B[0, 0]"),
+                ],
+                Taken(&["B[0, i]"], &["access middle"]),
+            ),
+            (
+                &[
+                    ("array B: f64[N + 2]", "array B: f64[N, 3]"),
+                    ("bind middle -> B: B[1:N + 1]", "bind middle -> B: B[0:N, 1]"),
+                ],
+                Refused("has other strides than the array"),
+            ),
+            (
+                &[
+                    ("array B: f64[N + 2]", "array B: f64[N, 3]"),
+                    ("view middle: f64[N]", "view middle: f64[N] strides(3) size(3 * N - 2)"),
+                    ("bind middle -> B: B[1:N + 1]", "bind middle -> B: B[0:N, 1]"),
+                ],
+                Taken(&["B[i, 1]"], &["access middle"]),
+            ),
+            (&[("bind middle -> B: B[1:N + 1]", "bind middle -> B: B[0:N + 2:2]")], Refused("shape")),
+            (&[("view middle: f64[N]", "view middle: f32[N]")], Refused("has another type")),
+            (
+                &[(
+                    "    bind middle",
+                    "    access C = A\n    middle -> C: middle[0] -> A[0]\n    bind middle",
+                )],
+                Refused("leads to something other than the array"),
+            ),
+            (
+                &[(
+                    "    m.middle -> middle\n",
+                    "    m.middle -> middle\n    access all = B\n    access last = middle\n    bind all -> last: B[1:N + 1]\n    access C = A\n    last -> C: middle[0] -> A[0]\n    order B -> all\n    order A -> last\n    order middle -> last\n",
+                )],
+                Refused("leads to something other than the array"),
+            ),
+        ],
+    );
+}

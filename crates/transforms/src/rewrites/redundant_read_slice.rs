@@ -219,12 +219,12 @@ impl RedundantReadSlice {
 }
 
 /// A view or a transient with the part of the array that it stands for.
-struct Slice {
-    id: ContainerId,
-    part: Access,
+pub(super) struct Slice {
+    pub(super) id: ContainerId,
+    pub(super) part: Access,
     /// For each dimension of the part, that of the view or transient; `None` for those of one element.
     dimensions: Vec<Option<usize>>,
-    keeps_rank: bool,
+    pub(super) keeps_rank: bool,
     is_copy: bool,
 }
 
@@ -267,6 +267,29 @@ impl Slice {
         if !fits || part.container == id {
             return Err("is neither a view nor a transient array or scalar");
         }
+        Self::of_part(sdfg, id, part, is_copy)
+    }
+
+    /// The slice that a view has of the container that an edge binds it to.
+    pub(super) fn of_view(
+        sdfg: &sdfg::ir::Sdfg,
+        id: ContainerId,
+        target: &Access,
+    ) -> Result<Slice, &'static str> {
+        let container = sdfg.container(id);
+        if !matches!(container.kind, ContainerKind::View(_)) || target.is_queue() {
+            return Err("is no view of an array");
+        }
+        Self::of_part(sdfg, id, viewed(sdfg, container, target), false)
+    }
+
+    fn of_part(
+        sdfg: &sdfg::ir::Sdfg,
+        id: ContainerId,
+        part: Access,
+        is_copy: bool,
+    ) -> Result<Slice, &'static str> {
+        let (container, source) = (sdfg.container(id), sdfg.container(part.container));
         let dimensions =
             aligned(part.subset(), container.shape()).ok_or("has another shape than the part")?;
         if !is_copy && !has_strides_of(container, source, &dimensions) {
@@ -279,19 +302,33 @@ impl Slice {
     }
 
     /// The access of the array in place of one of the slice.
-    fn composed(&self, access: &Access) -> Option<Access> {
+    pub(super) fn composed(&self, access: &Access) -> Option<Access> {
         composed(&self.part, &self.dimensions, access)
     }
 }
 
-/// The elements of a container that a view of it has: all of them, if the view has its shape and begins where it begins.
+/// The elements of a container that a view of it has, where the binding tells only that it begins at the first one: a box of whole
+/// dimensions that lie as far apart as those of the view.
 fn viewed(sdfg: &sdfg::ir::Sdfg, view: &Container, target: &Access) -> Access {
-    let shape = sdfg.container(target.container).shape();
+    let source = sdfg.container(target.container);
     let begins_there = target.subset().0.iter().all(|range| range.is_index() && range.begin.is_zero());
-    if begins_there && !target.is_queue() && view.shape() == shape {
-        return Access::elements(target.container, Subset::full(shape));
+    if !begins_there || target.is_queue() {
+        return target.clone();
     }
-    target.clone()
+    let strides = |container: &Container| container.kind.layout().map(|layout| layout.strides.clone());
+    let (Some(own), Some(outer)) = (strides(view), strides(source)) else { return target.clone() };
+    // Dimensions of one element are nowhere else.
+    let mut left = view.shape().iter().zip(&own).filter(|(extent, _)| !extent.is_one()).peekable();
+    let mut ranges = Vec::new();
+    for (extent, stride) in source.shape().iter().zip(&outer) {
+        let is_same = left.next_if(|next| *next == (extent, stride)).is_some();
+        let end = if is_same { extent.clone() } else { Expr::one() };
+        ranges.push(Range::new(Expr::zero(), end));
+    }
+    match left.next() {
+        None => Access::elements(target.container, Subset(ranges)),
+        Some(_) => target.clone(),
+    }
 }
 
 /// An access in the container of a part in place of one in a container that has the elements of the part.

@@ -3,7 +3,7 @@
 use sdfg_transforms::matches;
 use sdfg_transforms::rewrites::{
     AccumulateTransient, InlineSdfg, LocalStorage, MergeReads, RedundantArray, RedundantReadSlice,
-    TrivialTaskletElimination,
+    RedundantWriteSlice, TrivialTaskletElimination,
 };
 
 use super::support::{applies, page_is_true, parsed, refuses, refuses_rightly};
@@ -13,6 +13,7 @@ fn the_pages_are_true() {
     page_is_true(&MergeReads::default());
     page_is_true(&RedundantArray::default());
     page_is_true(&RedundantReadSlice::default());
+    page_is_true(&RedundantWriteSlice::default());
     page_is_true(&TrivialTaskletElimination::default());
 }
 
@@ -87,6 +88,31 @@ fn views_and_copies_of_parts_go() {
         view.replace("A[1:N + 1]", "A[i:N + i]").replace("symbol N: i64", "symbol N: i64\nsymbol i: i64");
     let captured = captured.replace("f64[N + 2]", "f64[N + N]");
     assert!(refuses_rightly(&captured, &RedundantReadSlice::default()).contains("parameter"));
+}
+
+#[test]
+fn views_that_are_only_written_go() {
+    let map = "map m [i = 0:N] {\ntasklet t (a) -> (b) { b = 2 * a }\nm.A -> t.a: A[i]\nt.b -> m.V: V[N - 1 - i]\n}\n
+        access A\naccess V\naccess B\nA -> m.A\nm.V -> V\n";
+    let view = program(&format!("{map}bind V -> B: B[1:N + 1]"));
+    assert!(applies(&view, &RedundantWriteSlice::default()).contains("B[N - i]"));
+    // A conflict resolution stays.
+    let summed = view.replace("V[N - 1 - i]", "V[0] wcr(sum)");
+    assert!(applies(&summed, &RedundantWriteSlice::default()).contains("B[1] wcr(sum)"));
+    // What waits for the writers waits for the array.
+    let ordered = program(&format!(
+        "{map}bind V -> B: B[1:N + 1]\naccess C\nB -> C: B[1] -> C[0]\n{FILL}access first = C\nfive.o -> first: C[1]\norder first -> V"
+    ));
+    assert!(applies(&ordered, &RedundantWriteSlice::default()).contains("order first -> B"), "{ordered}");
+    let copied = program("access A\naccess V\naccess B\nA -> V: A[0:N] -> V[0:N]\nbind V -> B: B[2:N + 2]");
+    assert!(applies(&copied, &RedundantWriteSlice::default()).contains("A[0:N] -> B[2:N + 2]"));
+    let own = copied.replace("access B", "access B = A").replace("B[2:N + 2]", "A[2:N + 2]");
+    assert!(refuses(&own, &RedundantWriteSlice::default()).contains("copies elements of the array to it"));
+    // The parameter of the map would take the place of the symbol.
+    let captured =
+        view.replace("B[1:N + 1]", "B[i:N + i]").replace("symbol N: i64", "symbol N: i64\nsymbol i: i64");
+    let captured = captured.replace("f64[N + 2]", "f64[N + N]");
+    assert!(refuses_rightly(&captured, &RedundantWriteSlice::default()).contains("parameter"));
 }
 
 #[test]

@@ -1,0 +1,225 @@
+//! [`RedundantWriteSlice`].
+
+use sdfg::analysis::{Use, bound_alias};
+use sdfg::edit::{EditError, Editor};
+use sdfg::ir::{Access, Edge, Flow, NodeId, NodeKind, State, TaskletBody};
+use serde::{Deserialize, Serialize};
+
+use super::redundant_read_slice::{Slice, segments};
+use super::{anchored, described};
+use crate::engine::{Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
+use crate::pattern::{NodeClass, Pattern};
+
+/// Writes a part of an array straight instead of through a view of the part.
+///
+/// # When it applies
+///
+/// The view is used at one access node of the state alone, and the part is all that it gives. Tasklets and copies write it.
+///
+/// # Refusals
+///
+/// - Another node, condition or assignment uses the view.
+/// - The node of the view leads to something other than the array, or something reads it.
+/// - A writer does not simply write it, needs its dimensions, or writes a part that has no form in the array.
+/// - The view gets a copy of elements of the array.
+/// - Type, shape or strides differ.
+/// - A map around a writer has a parameter of the name of a symbol of the part.
+///
+/// # Before
+///
+/// ```sdft
+/// sdfg inner_part {
+///   symbol N: i64
+///   array A: f64[N]
+///   array B: f64[N + 2]
+///   view middle: f64[N]
+///
+///   state main {
+///     access A
+///     access middle
+///     map m [i = 0:N] {
+///       tasklet t (x) -> (y) { y = 2.0 * x }
+///       m.A -> t.x: A[i]
+///       t.y -> m.middle: middle[i]
+///     }
+///     access B
+///     A -> m.A
+///     m.middle -> middle
+///     bind middle -> B: B[1:N + 1]
+///   }
+/// }
+/// ```
+///
+/// # After
+///
+/// ```sdft
+/// sdfg inner_part {
+///   symbol N: i64
+///   array A: f64[N]
+///   array B: f64[N + 2]
+///   view middle: f64[N]
+///
+///   state main {
+///     access A
+///     map m [i = 0:N] {
+///       tasklet t (x) -> (y) { y = 2.0 * x }
+///       m.A -> t.x: A[i]
+///       t.y -> m.middle: B[i + 1]
+///     }
+///     access B
+///     A -> m.A
+///     m.middle -> B
+///   }
+/// }
+/// ```
+///
+/// # Soundness
+///
+/// An element of the view is the element of the array with the offset of the part. What waited for the array waits for the writers of
+/// the view as before.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RedundantWriteSlice {}
+
+static METADATA: Metadata = Metadata {
+    name: "RedundantWriteSlice",
+    group: Group::Data,
+    summary: "Writes a part of an array straight instead of through a view of the part.",
+    source: "DaCe, RemoveSliceView",
+    soundness: Soundness::Always,
+    is_strict: true,
+    file: include_str!("redundant_write_slice.rs"),
+    parameters: &[],
+};
+
+anchored!(RedundantWriteSlice);
+
+impl Transformation for RedundantWriteSlice {
+    described!(METADATA, of_any_memory);
+
+    fn pattern(&self) -> Pattern {
+        Pattern::path([("part", NodeClass::Access), ("array", NodeClass::Access)])
+    }
+
+    fn check(&self, site: &Site<'_>) -> Result<Evidence, Refusal> {
+        let (state, node) = (site.state(), site.found.node(0));
+        let slice = written(site.sdfg, state, node, site.found.node(1))
+            .map_err(|reason| Refusal::structure(site.label(0), reason))?;
+        let (part, view) = (site.sdfg.container(slice.part.container), site.sdfg.container(slice.id));
+        if view.element != part.element || view.storage != part.storage {
+            return Err(Refusal::container(&view.name, "has another type, or is in another memory"));
+        }
+        let here = site.found.state();
+        let is_other = |used: &&Use| match **used {
+            Use::Access(state, other) => state == here && other != node,
+            Use::Memlet(..) => false,
+            Use::Condition(..) | Use::Block(_) | Use::Transition(_) => true,
+        };
+        if let Some(other) = site.uses().of(slice.id).iter().find(is_other) {
+            return Err(site.used(slice.id, *other));
+        }
+        writers(site, &slice)?;
+        Ok(Evidence::of_structure())
+    }
+
+    fn apply(&self, editor: &mut Editor<'_>, found: &Match) -> Result<(), EditError> {
+        let (state, node, array) = (found.state(), found.node(0), found.node(1));
+        let graph = editor.state(state)?;
+        let slice = written(editor.sdfg(), graph, node, array).map_err(|_| EditError::NoNode(node))?;
+        let into = graph.in_edges(node);
+        let mut memlets = Vec::new();
+        for edge in segments(graph, into.clone()) {
+            let mut memlet = graph.edge(edge).memlet.clone();
+            for access in memlet.accesses_mut().filter(|access| access.container == slice.id) {
+                *access = slice.composed(access).ok_or(EditError::NoEdge(edge))?;
+            }
+            memlets.push((edge, memlet));
+        }
+        for (edge, memlet) in memlets {
+            editor.set_memlet(state, edge, memlet)?;
+        }
+        for edge in into {
+            editor.redirect_destination(state, edge, array, None)?;
+        }
+        if editor.state(state)?.get_node(node).is_some() {
+            editor.remove_node(state, node)?;
+        }
+        Ok(())
+    }
+}
+
+/// The slice of a view that is written at a node, and bound to the array of another one.
+fn written(sdfg: &sdfg::ir::Sdfg, state: &State, node: NodeId, array: NodeId) -> Result<Slice, &'static str> {
+    let out = state.out_edges(node);
+    let ([edge], Some(id)) = (&out[..], state.node(node).kind.container()) else {
+        return Err("leads to something other than the array");
+    };
+    let target = match bound_alias(state, *edge) {
+        Some((alias, target)) if alias == id && state.edge(*edge).dst == array => target,
+        Some(_) | None => return Err("is no view of the array"),
+    };
+    if state.each_in_edge(node).next().is_none() {
+        return Err("is written by nothing");
+    }
+    Slice::of_view(sdfg, id, target)
+}
+
+/// Refuses what does not simply write elements of the view, and scopes with a parameter of the name of a symbol of the part.
+fn writers(site: &Site<'_>, slice: &Slice) -> Result<(), Refusal> {
+    let state = site.state();
+    let symbols = slice.part.subset().free_symbols();
+    for edge in segments(state, state.in_edges(site.found.node(0))) {
+        let content = state.edge(edge);
+        if matches!(content.memlet.flow, Flow::Order) {
+            continue;
+        }
+        let (src, dst) = (state.node(content.src), state.node(content.dst));
+        let refused = |reason: &str| Err(Refusal::structure(&src.label, reason));
+        let Some(access) = written_access(content).filter(|access| access.container == slice.id) else {
+            return refused("does not simply write it");
+        };
+        if content.memlet.declared {
+            return refused("has a memlet whose subset is declared");
+        }
+        if slice.composed(access).is_none() {
+            return refused("writes a part of it that has no form in the array");
+        }
+        // A copy between elements of one array has an order of its own.
+        let reads = content.memlet.read_access().map(|from| from.container);
+        if reads.is_some_and(|from| site.same_memory(slice.part.container).contains(&from)) {
+            return refused("copies elements of the array to it");
+        }
+        let entry = dst.kind.exit_of();
+        if let Some(NodeKind::MapEntry(map)) = entry.map(|entry| &state.node(entry).kind)
+            && map.params.iter().any(|param| symbols.contains(param))
+        {
+            return refused("is in a map with a parameter of the name of a symbol of the part");
+        }
+        let keeps_form = slice.keeps_rank || access.subset().is_element();
+        match &src.kind {
+            NodeKind::Access(_) | NodeKind::MapExit(_) => {}
+            NodeKind::Tasklet(tasklet) => {
+                let is_code = matches!(tasklet.body, TaskletBody::Code(_));
+                if !(keeps_form && (is_code || access.subset().is_element())) {
+                    return refused("gives several elements, whose places change");
+                }
+            }
+            NodeKind::Reduce(_) | NodeKind::Library(_) if slice.keeps_rank => {}
+            NodeKind::Reduce(_)
+            | NodeKind::Library(_)
+            | NodeKind::Nested(_)
+            | NodeKind::MapEntry(_)
+            | NodeKind::ConsumeEntry(_)
+            | NodeKind::ConsumeExit(_) => return refused("needs the dimensions of the part"),
+        }
+    }
+    Ok(())
+}
+
+/// The elements that an edge writes.
+fn written_access(edge: &Edge) -> Option<&Access> {
+    match &edge.memlet.flow {
+        Flow::Write { to, .. } | Flow::Copy { to, .. } => Some(to),
+        Flow::Order | Flow::Value | Flow::Read(_) | Flow::Bind(_) => None,
+    }
+}
