@@ -44,6 +44,8 @@ impl Lowering<'_> {
             if inner.is_empty() { subset } else { subset.image(&inner, &self.assumptions)?.into_inner() };
         // What depends on data or on loops of the program may be anywhere.
         let ranges = hull.0.into_iter().zip(shape).map(|(range, extent)| {
+            let begin = -(-&range.begin).upper_without(&is_inner);
+            let range = Range { begin, end: range.end.upper_without(&is_inner), ..range };
             if range.free_symbols().iter().any(is_inner) {
                 Range::new(Expr::zero(), extent.clone())
             } else {

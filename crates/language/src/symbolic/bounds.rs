@@ -1,5 +1,7 @@
 //! Extreme values of an expression over ranges of symbols.
 
+use num_traits::Signed;
+
 use super::direction::Direction;
 use super::limits::Effort;
 use super::prove::Prover;
@@ -66,8 +68,69 @@ impl Expr {
                 upper: Some(Expr::max(&first_value, &last_value)),
                 exact: true,
             },
-            None => self.bounds_by_parts(symbol, begin, last, assumptions, effort),
+            None => match self.as_extremum(symbol) {
+                Some(extremum) => extremum.bounds_within(symbol, begin, last, assumptions, effort),
+                None => self.bounds_by_parts(symbol, begin, last, assumptions, effort),
+            },
         }
+    }
+
+    /// An expression that is nowhere less than this one, and no extremum that it adds mentions symbols that are not wanted where
+    /// others bound it: `min(a, b)` is at most `a`.
+    #[must_use]
+    pub fn upper_without(&self, is_unwanted: &dyn Fn(&Symbol) -> bool) -> Expr {
+        let mut bound = self.clone();
+        for atom in self.atoms() {
+            let whole = Expr::from_atom(atom.clone());
+            let coefficients = self.coefficients_of(atom);
+            let slope = coefficients.iter().find(|(exponent, _)| *exponent == 1);
+            let (Atom::Min(operands) | Atom::Max(operands), Some((_, slope))) = (atom, slope) else {
+                continue;
+            };
+            let is_min = matches!(atom, Atom::Min(_));
+            let lowers = slope.as_rational().is_some_and(|slope| slope.is_positive() == is_min);
+            let relaxed = operands.iter().map(|operand| match is_min {
+                true => operand.upper_without(is_unwanted),
+                false => -(-operand).upper_without(is_unwanted),
+            });
+            let kept: Vec<Expr> =
+                relaxed.filter(|operand| !operand.mentions(&mut |symbol| is_unwanted(symbol))).collect();
+            if coefficients.len() > 2 || !lowers || kept.is_empty() {
+                continue;
+            }
+            let less = if is_min { Expr::min_of(kept) } else { Expr::max_of(kept) };
+            bound = bound + &((less - &whole) * slope);
+        }
+        bound
+    }
+
+    /// `a + min(b, c)` as `min(a + b, a + c)`, where `a` and the extremum depend on the symbol: the operands may be monotonic where
+    /// the summands move in opposite directions, as in `8*i + min(8, n - 8*i)`.
+    fn as_extremum(&self, symbol: &Symbol) -> Option<Expr> {
+        let moves = |atom: &&Atom| atom.mentions(&mut |candidate| candidate == symbol);
+        let mut extrema =
+            self.atoms().filter(|atom| matches!(atom, Atom::Min(_) | Atom::Max(_))).filter(moves);
+        let (Some(atom), None) = (extrema.next(), extrema.next()) else { return None };
+        let (Atom::Min(operands) | Atom::Max(operands), whole) = (atom, Expr::from_atom(atom.clone())) else {
+            return None;
+        };
+        let [plus, minus] = [self - &whole, self + &whole];
+        let is_without = |rest: &Expr| rest.atoms().all(|other| other != atom);
+        let (rest, is_added) = if is_without(&plus) {
+            (plus, true)
+        } else if is_without(&minus) {
+            (minus, false)
+        } else {
+            return None;
+        };
+        if !rest.depends_on(symbol) {
+            return None;
+        }
+        let moved = |operand: &Expr| if is_added { &rest + operand } else { &rest - operand };
+        let moved = operands.iter().map(moved).collect();
+        // The opposite of a minimum is a maximum of opposites.
+        let is_minimum = matches!(atom, Atom::Min(_)) == is_added;
+        Some(if is_minimum { Expr::min_of(moved) } else { Expr::max_of(moved) })
     }
 
     /// Bounds over several symbols, of which later ones may have bounds that mention earlier ones: each is
@@ -202,6 +265,31 @@ impl Expr {
             Bounds { lower: times(own.upper), upper: times(own.lower), exact: false }
         } else {
             unknown
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn upper_bounds_lose_operands_that_nobody_knows() {
+        let is_unwanted = |symbol: &Symbol| symbol.as_str() == "x";
+        for (text, bound) in [
+            ("min(x, a)", "a"),
+            ("2*min(x, a, b) + c", "2*min(a, b) + c"),
+            ("a - 3*max(b, x + 1)", "a - 3*b"),
+            // These are greater where the symbol is.
+            ("max(x, a)", "max(a, x)"),
+            ("a - min(x, b)", "a - min(b, x)"),
+            ("min(x, x + a)", "min(x, x + a)"),
+            ("min(a, b + 2*min(x, c))", "min(a, b + 2*c)"),
+            ("-max(a, b - min(x, c))", "-max(a, b - c)"),
+        ] {
+            let text: Expr = text.parse().unwrap();
+            let bound: Expr = bound.parse().unwrap();
+            assert_eq!(text.upper_without(&is_unwanted), bound, "{text}");
         }
     }
 }

@@ -72,9 +72,31 @@ impl<'a> Prover<'a> {
             return true;
         }
         if let Some(atom) = first_extremum(&goal) {
-            return self.split(&goal, &atom, branch);
+            return self.holds_for_an_operand(&goal, &atom) || self.split(&goal, &atom, branch);
+        }
+        if let Some(goal) = without_quotient(&goal)
+            && self.prove(&goal, branch)
+        {
+            return true;
         }
         self.eliminate_next(&goal, branch) || self.use_fact(&goal, branch)
+    }
+
+    /// Whether a goal from which a minimum is subtracted, or to which a maximum is added, evidently holds with one of the operands in
+    /// its place: that is no less than the minimum, and no more than the maximum.
+    fn holds_for_an_operand(&self, goal: &Expr, atom: &Atom) -> bool {
+        let coefficients = goal.coefficients_of(atom);
+        let Some((1, slope)) = coefficients.last() else { return false };
+        let is_favourable = slope.as_rational().is_some_and(|slope| match atom {
+            Atom::Min(_) => slope.is_negative(),
+            _ => slope.is_positive(),
+        });
+        let whole = Expr::from_atom(atom.clone());
+        is_favourable
+            && atom.operands().any(|operand| {
+                let goal = goal + &((operand - &whole) * slope);
+                goal.0.terms.iter().all(|term| self.term_is_nonnegative(term))
+            })
     }
 
     /// A quick look at one term: a positive coefficient and factors that are evidently not negative.
@@ -462,4 +484,28 @@ fn tighten(goal: &Expr) -> Expr {
 
 fn first_extremum(goal: &Expr) -> Option<Atom> {
     goal.atoms().find(|atom| matches!(atom, Atom::Min(_) | Atom::Max(_))).cloned()
+}
+
+/// For `c + k * (a // b)` with numbers `c`, `k` and `b > 0`, an expression that is not negative if and only if that is not: the quotient
+/// has a number as bound, and so has `a`.
+fn without_quotient(goal: &Expr) -> Option<Expr> {
+    let mut atoms = goal.atoms();
+    let (Some(atom @ (Atom::FloorDiv(a, b) | Atom::CeilDiv(a, b))), None) = (atoms.next(), atoms.next())
+    else {
+        return None;
+    };
+    let divisor = b.as_int().filter(|divisor| *divisor > 0 && a.is_integer_polynomial())?;
+    let coefficients = goal.coefficients_of(atom);
+    let (Some((1, slope)), true) = (coefficients.last(), coefficients.len() <= 2) else { return None };
+    let slope = slope.as_rational().filter(|slope| !slope.is_zero())?;
+    let bound = -goal.constant_term() / &slope;
+    let is_floor = matches!(atom, Atom::FloorDiv(..));
+    Some(if slope.is_positive() {
+        // The quotient is at least the bound.
+        let least = Expr::big(bound.ceil().to_integer());
+        if is_floor { a - &(least * divisor) } else { a - &((least - 1) * divisor) - 1 }
+    } else {
+        let most = Expr::big(bound.floor().to_integer());
+        if is_floor { (most + 1) * divisor - 1 - a } else { most * divisor - a }
+    })
 }

@@ -159,7 +159,8 @@ __tiles.__some -> __out
             strips.push(Strips {
                 rows,
                 name: "__edge",
-                outer: vec!["__at = 0:__edge_tiles".to_owned()],
+                // Lowering does not know how many tiles there are, but that there are no more.
+                outer: vec![format!("__at = 0:min({tiles}, __edge_tiles)")],
                 inner: "__part = 0:__all_edge".to_owned(),
                 width: lanes,
                 first: "__beside",

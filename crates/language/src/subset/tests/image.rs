@@ -116,6 +116,20 @@ fn tiles_that_do_not_touch_have_no_exact_image() {
     }
 }
 
+/// The last tile is shorter: its number of elements falls where the tiles move up.
+#[test]
+fn tiles_of_a_count_have_simple_images() {
+    let (n, k, i, j) = (Expr::sym("N"), Expr::sym("K"), Expr::sym("i"), Expr::sym("j"));
+    let count = Range::new(0, Expr::min(&Expr::int(8), &(&n - &i * 8)));
+    let tiles = Range::new(0, n.ceil_div(&Expr::int(8)));
+    let rows = image(vec![Range::index(&k + &i * 8 + &j)], &[("i", tiles.clone()), ("j", count)]);
+    assert_eq!((rows.is_exact(), rows.into_inner().to_string()), exact("K:K + N"));
+    // From the end to the front, by a maximum.
+    let before = Range::new(Expr::max(&Expr::int(-8), &(&i * 8 - &n)), 0);
+    let rows = image(vec![Range::index(&k - &i * 8 + &j)], &[("i", tiles), ("j", before)]);
+    assert_eq!((rows.is_exact(), rows.into_inner().to_string()), exact("K - N:K"));
+}
+
 /// The shapes of access that programs are made of have the images that one expects.
 #[test]
 fn images_of_usual_accesses() {
@@ -160,5 +174,31 @@ fn images_of_usual_accesses() {
     ];
     for (found, expected) in cases {
         assert_eq!(shown(found), expected);
+    }
+}
+
+/// Rows of a tile of 64 in smaller tiles: of those that do not divide 64, only the elements that are there lie in it.
+#[test]
+fn tiles_of_tiles_lie_in_them() {
+    let mut known = Assumptions::new();
+    let parsed = |text: &str| -> Expr { text.parse().unwrap() };
+    known.set_range(Symbol::of("t"), Some(Expr::zero()), Some(parsed("M - 1")));
+    for (size, count, lies) in [
+        (8, "min(C, N - C*i)", true),
+        (8, "C", true),
+        (24, "min(C, N - C*i)", true),
+        (24, "C", false),
+        (64, "C", true),
+        (65, "C", false),
+    ] {
+        let of_size =
+            |text: &str| parsed(&text.replace('C', &size.to_string()).replace('N', "(min(M, t + 64) - t)"));
+        let (tiles, rows) = (Range::new(0, of_size("-(-N // C)")), Range::new(0, of_size(count)));
+        let parameters = [(Symbol::of("i"), tiles), (Symbol::of("r"), rows)];
+        let found = Subset(vec![Range::index(of_size("t + C*i + r"))]).image(&parameters, &known).unwrap();
+        let range = &found.as_inner().0[0];
+        assert_eq!(range.begin, Expr::sym("t"));
+        let extent = &range.end - &range.begin;
+        assert_eq!(extent.le(&Expr::int(64), &known).is_proved(), lies, "{size} {count}: {extent}");
     }
 }
