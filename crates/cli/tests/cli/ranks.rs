@@ -604,6 +604,51 @@ fn simulations_predict_scaling() {
     }
 }
 
+/// Iteration `k` of a map over ranks runs on rank `k`, whatever number the range gives it.
+#[test]
+fn maps_over_ranks_may_begin_anywhere_and_descend() {
+    for (range, row) in
+        [("0:4", "p"), ("3:11:2", "(p - 3) // 2"), ("9:2:-2", "(9 - p) // 2"), ("3:-1:-1", "3 - p")]
+    {
+        let bench = Bench::new();
+        let text = format!(
+            "sdfg p {{
+  symbol N: i64
+  array A: f64[4, N]
+  transient array P: f64[4, N] distribution(grid(4)[balanced(0), whole])
+  state s {{
+    access A
+    access P
+    access B = A
+    map own [p = {range}] schedule(mpi) {{
+      map m [i = 0:N] {{
+        tasklet t (x) -> (y) {{ y = x + 10.0 * p }}
+        m.P -> t.x: P[{row}, i]
+        t.y -> m.P: P[{row}, i]
+      }}
+      own.P -> m.P
+      m.P -> own.P
+    }}
+    access Q = P
+    A -> P
+    P -> own.P
+    own.P -> Q
+    Q -> B
+  }}
+}}"
+        );
+        bench.file("p.sdft", &text);
+        let sizes = ["--set", "N=5"];
+        let expected = results(&bench, &[&["interpret", "p.sdft"], &sizes[..]].concat());
+        let interpreted = results(&bench, &[&["interpret", "p.sdft", "--ranks", "4"], &sizes[..]].concat());
+        assert_eq!(interpreted, expected, "{range}");
+        if has_mpi() {
+            let run = results(&bench, &[&["run", "p.sdft", "--ranks", "4"], &sizes[..]].concat());
+            assert_eq!(run, expected, "{range}");
+        }
+    }
+}
+
 /// Maps compute their interiors while halos travel with `--overlap`, where the prediction falls by that.
 #[test]
 fn interiors_are_computed_while_halos_travel() {
@@ -623,4 +668,8 @@ fn interiors_are_computed_while_halos_travel() {
     };
     let whole = distribute(&["-o", "b.sdft"]);
     assert!(!whole.contains("interior") && seconds(&told) < seconds(&whole), "{told}{whole}");
+    // Interiors and borders of different ranks have no common elements.
+    let checked = bench.run(&["check", "a.sdft"]);
+    checked.prints(&[]);
+    assert!(!checked.stderr.contains("V705"), "{}", checked.stderr);
 }

@@ -6,11 +6,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::analysis::symbols::bound_symbols;
-use sdfg::analysis::{Costs, ScopeTree};
+use sdfg::analysis::{ScopeTree, work_of_iteration};
 use sdfg::ir::{NodeId, NodeKind, Sdfg, State, StateId};
 use sdfg::subset::Range;
 use sdfg::symbolic::{Expr, Symbol};
 
+use super::numbers;
 use super::traffic::Rates;
 
 /// Maps over ranks that run while messages travel.
@@ -24,8 +25,8 @@ pub(super) struct Hidden {
 /// A map over ranks.
 #[derive(Debug)]
 struct OverRanks {
-    /// Its parameters with their numbers of values.
-    params: Vec<(Symbol, i64)>,
+    /// Its parameters with their first values, steps and numbers of values.
+    params: Vec<(Symbol, (i64, i64, i64))>,
     inner: Vec<Inner>,
 }
 
@@ -47,18 +48,15 @@ impl Hidden {
         if maps.is_empty() {
             return Hidden::default();
         }
-        let (graph, costs) = (program.state(state), Costs::of(program));
+        let graph = program.state(state);
         let tree = ScopeTree::of(graph);
         let over_ranks = |entry: &NodeId| {
             let NodeKind::MapEntry(map) = &graph.node(*entry).kind else { return None };
-            let counts = map.ranges.0.iter().map(|range| range.steps().as_int());
-            let params = map.params.iter().cloned().zip(counts);
-            let params = params.map(|(param, count)| Some((param, count?))).collect::<Option<_>>()?;
+            let params = map.params.iter().cloned().zip(map.ranges.0.iter().map(numbers));
+            let params = params.map(|(param, numbers)| Some((param, numbers?))).collect::<Option<_>>()?;
             let inner = tree.children(Some(*entry)).iter();
-            let operations = |inner: NodeId| {
-                let body = tree.children(Some(inner)).iter();
-                body.filter_map(|node| costs.of_node(state, *node).work.total().known.as_int()).sum()
-            };
+            let operations =
+                |inner: NodeId| work_of_iteration(program, state, inner).total().known.as_int().unwrap_or(0);
             let inner = inner.filter_map(|inner| Inner::of(program, graph, *inner, operations(*inner)));
             Some(OverRanks { params, inner: inner.collect() })
         };
@@ -98,9 +96,9 @@ impl Hidden {
 impl OverRanks {
     fn seconds(&self, rank: usize, values: &BTreeMap<&Symbol, i64>, rates: &Rates) -> f64 {
         let (mut values, mut rest) = (values.clone(), rank as i64);
-        for (param, count) in self.params.iter().rev() {
+        for (param, (first, step, count)) in self.params.iter().rev() {
             let count = (*count).max(1);
-            values.insert(param, rest % count);
+            values.insert(param, first + step * (rest % count));
             rest /= count;
         }
         // Ranks without an iteration do nothing.
@@ -223,6 +221,47 @@ mod tests {
         assert_eq!(waiting(64, 1, 14.0, 120.0), [1.0, 2.0]);
         // Without an interior, nothing is hidden.
         assert_eq!(waiting(8, 1, 1e-9, 1e-9), [3.0, 0.0]);
+    }
+
+    /// Iterations of maps over ranks have the numbers of their ranges: here ranks 0 to 3 have 3, 5, 7 and 9 elements, or 9, 7, 5 and 3.
+    #[test]
+    fn ranges_over_ranks_may_begin_anywhere_and_have_steps() {
+        let text = |range: &str| {
+            format!(
+                "sdfg p {{
+  array A: f64[64] distribution(grid(4)[balanced(0) halo(1, 0)])
+  array B: f64[4, 16] distribution(grid(4)[balanced(0), whole])
+  state s {{
+    access A
+    access B
+    access near = A
+    map own [p = {range}] schedule(mpi) {{
+      map m [i = 0:p] {{
+        tasklet t () -> (y) {{ y = 2.0 * i }}
+        t.y -> m.B: B[ROW, i]
+      }}
+      m.B -> own.B
+    }}
+    A -> near
+    order near -> own
+    own.B -> B
+  }}
+}}"
+            )
+        };
+        let rates = Rates {
+            latency_seconds: 0.0,
+            link_bytes_per_second: 0.8,
+            operations_per_second: 1.0,
+            memory_bytes_per_second: 1e300,
+        };
+        // All but the first one wait for 10 s, and the least number of iterations decides.
+        for (range, row, hidden) in [("3:11:2", "(p - 3) // 2", 5.0), ("9:2:-2", "(9 - p) // 2", 3.0)] {
+            let text = text(range).replace("ROW", row);
+            let program = sdfg::text::parse("p.sdft", &text).unwrap_or_else(|errors| panic!("{errors:?}"));
+            let found = Waiting::of(&program, &BTreeMap::new(), 4, rates).expect("it is known");
+            assert_eq!([found.seconds, found.hidden], [10.0 - hidden, hidden], "{range}");
+        }
     }
 
     #[test]

@@ -91,8 +91,7 @@ struct Grid {
 impl RankProgram {
     /// The least number of ranks that the program runs on.
     pub fn ranks(&self) -> u32 {
-        let processes = |grid: &Grid| grid.extents.iter().fold(1_i64, |n, extent| n.saturating_mul(*extent));
-        u32::try_from(self.grids.iter().map(processes).max().unwrap_or(1)).unwrap_or(u32::MAX)
+        processes(&self.grids)
     }
 
     /// The program, validated.
@@ -153,28 +152,24 @@ pub fn is_distributed(program: &Sdfg) -> bool {
 /// containers inside of maps, and for code that all ranks run on them.
 pub fn localise(program: &Sdfg) -> Result<RankProgram, LocaliseError> {
     let mut local = program.clone();
-    let mut made = Localising::new(program)?;
     let mut editor = Editor::new(&mut local);
-    editor.declare_symbol(&Symbol::of(CONTEXT), ScalarType::I64);
-    for state in program.states().map(|(id, _)| id) {
-        made.copies(&mut editor, state)?;
-        made.maps(&mut editor, state)?;
-    }
-    for (block, container) in equal::broadcasts(program) {
-        made.broadcast(&mut editor, block, container)?;
-    }
-    made.containers(&mut editor)?;
-    for grid in &made.grids {
-        for symbol in grid.coordinates.iter().chain([&grid.is_on]) {
-            editor.declare_symbol(symbol, ScalarType::I64);
-        }
-    }
-    for (symbol, _) in &made.held {
-        editor.declare_symbol(symbol, ScalarType::I64);
-    }
+    let made = Localising::edits(program, &mut editor)?;
     editor.commit()?;
     let Localising { grids, held, moves, arguments, .. } = made;
     Ok(RankProgram { program: local, moves: moves.into_iter().collect(), arguments, grids, held })
+}
+
+/// [`RankProgram::ranks`] of a program for which [`localise`] makes one. The memlets of that are not derived, which takes most of the time.
+fn needed_ranks(program: &Sdfg) -> Result<u32, LocaliseError> {
+    let mut local = program.clone();
+    let made = Localising::edits(program, &mut Editor::of_draft(&mut local))?;
+    Ok(processes(&made.grids))
+}
+
+/// The most processes of a grid.
+fn processes(grids: &[Grid]) -> u32 {
+    let of_grid = |grid: &Grid| grid.extents.iter().fold(1_i64, |n, extent| n.saturating_mul(*extent));
+    u32::try_from(grids.iter().map(of_grid).max().unwrap_or(1)).unwrap_or(u32::MAX)
 }
 
 fn unsupported<T>(what: impl Into<String>) -> Result<T, LocaliseError> {
@@ -196,6 +191,29 @@ struct Localising {
 }
 
 impl Localising {
+    /// Makes the program of a rank out of a distributed one, of which the editor has a copy.
+    fn edits(program: &Sdfg, editor: &mut Editor<'_>) -> Result<Self, LocaliseError> {
+        let mut made = Localising::new(program)?;
+        editor.declare_symbol(&Symbol::of(CONTEXT), ScalarType::I64);
+        for state in program.states().map(|(id, _)| id) {
+            made.copies(editor, state)?;
+            made.maps(editor, state)?;
+        }
+        for (block, container) in equal::broadcasts(program) {
+            made.broadcast(editor, block, container)?;
+        }
+        made.containers(editor)?;
+        for grid in &made.grids {
+            for symbol in grid.coordinates.iter().chain([&grid.is_on]) {
+                editor.declare_symbol(symbol, ScalarType::I64);
+            }
+        }
+        for (symbol, _) in &made.held {
+            editor.declare_symbol(symbol, ScalarType::I64);
+        }
+        Ok(made)
+    }
+
     fn new(program: &Sdfg) -> Result<Self, LocaliseError> {
         let mut made = Localising {
             grids: Vec::new(),
@@ -301,17 +319,13 @@ impl Localising {
         let graph = editor.state(state)?.clone();
         let node = graph.node(entry);
         let NodeKind::MapEntry(map) = &node.kind else { return Ok(()) };
-        let extent = |range: &Range| {
-            let first = range.begin.as_int()?;
-            (first == 0 && range.step.is_one()).then(|| range.steps().as_int()).flatten()
+        let Some(numbers) = map.ranges.0.iter().map(numbers).collect::<Option<Vec<_>>>() else {
+            return unsupported(format!("the range of `{}`, which is not of numbers,", node.label));
         };
-        let extents: Option<Vec<i64>> = map.ranges.0.iter().map(extent).collect();
-        let Some(extents) = extents else {
-            return unsupported(format!("the range of `{}`, which is not from 0 to a number,", node.label));
-        };
-        let grid = self.grid(extents);
-        let ranges = grid.coordinates.iter().enumerate().map(|(at, coordinate)| {
-            let begin = Expr::symbol(coordinate.clone());
+        let grid = self.grid(numbers.iter().map(|(_, _, count)| *count).collect());
+        let coordinates = grid.coordinates.iter().zip(numbers).enumerate();
+        let ranges = coordinates.map(|(at, (coordinate, (first, step, _)))| {
+            let begin = Expr::symbol(coordinate.clone()) * step + first;
             let length = if at == 0 { Expr::symbol(grid.is_on.clone()) } else { Expr::one() };
             Range::new(begin.clone(), &begin + &length)
         });
@@ -358,6 +372,12 @@ impl Localising {
         }
         Ok(())
     }
+}
+
+/// The first number of a range, the step and the number of iterations, if these are numbers.
+fn numbers(range: &Range) -> Option<(i64, i64, i64)> {
+    let numbers = (range.begin.as_int()?, range.step.as_int()?, range.steps().as_int()?);
+    range.tile.is_one().then_some(numbers)
 }
 
 /// Transients that are cut and that only copies write. The copies that a caller passes of an argument may be others.

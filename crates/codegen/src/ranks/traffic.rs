@@ -21,7 +21,7 @@ use super::equal::read_by_control_flow;
 use super::hidden::Hidden;
 use super::overlap::early_maps;
 use super::together::groups;
-use super::{LocaliseError, Localising, localise, unsupported};
+use super::{LocaliseError, Localising, needed_ranks, unsupported};
 use crate::mpi::Move;
 
 /// The name of the function that notes a move.
@@ -183,7 +183,7 @@ impl Count {
         ranks: u32,
         rates: Option<Rates>,
     ) -> Result<Self, TrafficError> {
-        let needed = localise(program)?.ranks();
+        let needed = needed_ranks(program)?;
         if ranks < needed {
             return Err(TrafficError::Control(format!("the program is divided over {needed} ranks")));
         }

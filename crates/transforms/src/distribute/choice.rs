@@ -143,15 +143,18 @@ fn overlapped(
     let overlap = HaloOverlap::default();
     let mut count = 0;
     for found in places(pipeline.program(), &overlap) {
-        let mut tried = Pipeline::on(pipeline.program().clone());
-        if tried.apply_at(&overlap, &found).is_err() {
+        if pipeline.apply_at(&overlap, &found).is_err() {
             continue;
         }
-        let Some(seconds) = communication(tried.program()) else { continue };
-        let is_worth_it = *waiting - seconds > LEAST_GAIN * (computation + *waiting);
-        if is_worth_it && pipeline.apply_at(&overlap, &found).is_ok() {
-            *waiting = seconds;
-            count += 1;
+        match communication(pipeline.program()) {
+            Some(seconds) if *waiting - seconds > LEAST_GAIN * (computation + *waiting) => {
+                *waiting = seconds;
+                count += 1;
+            }
+            Some(_) | None => {
+                // There is an application to take back.
+                let _ = pipeline.undo();
+            }
         }
     }
     count

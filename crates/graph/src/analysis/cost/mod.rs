@@ -22,6 +22,7 @@ use super::TaskletConnectors;
 use super::executions::{ExecutionTable, Frequency};
 use super::footprint::states_in;
 use super::known::{SymbolFacts, enter_scope};
+use super::memlet_path::is_leaf;
 use super::memlet_tree::MemletTrees;
 use super::scope_tree::ScopeTree;
 use super::symbols::scope_parameters;
@@ -144,6 +145,12 @@ impl Costs {
     }
 }
 
+/// Operations of one iteration of a scope, of its code, calls and conflict resolutions, in symbols of the place inside of it. [`Costs`] knows
+/// them, too, and more that takes longer.
+pub fn work_of_iteration(sdfg: &Sdfg, state: StateId, entry: NodeId) -> Work {
+    StateCost::of(sdfg, &SymbolFacts::of(sdfg), state, 0).iteration(entry)
+}
+
 /// How often the blocks of an SDFG run.
 struct Repeated {
     executions: ExecutionTable,
@@ -210,18 +217,8 @@ impl<'a> StateCost<'a> {
             let sum = leaves.reduce(|a, b| a.plus(&b)).unwrap_or_else(Cost::zero);
             costs.edges.insert((self.id, edge), sum);
         }
-        for (node, content) in self.state.nodes() {
-            let cost = match &content.kind {
-                NodeKind::Tasklet(tasklet) => Cost { work: self.tasklet(node, tasklet), ..Cost::zero() },
-                NodeKind::Nested(nested) => self.call(nested),
-                NodeKind::Reduce(_) => Cost { work: self.reduction(node), ..Cost::zero() },
-                NodeKind::Library(_) => Cost { work: Work::undetermined(), ..Cost::zero() },
-                NodeKind::Access(_)
-                | NodeKind::MapEntry(_)
-                | NodeKind::MapExit(_)
-                | NodeKind::ConsumeEntry(_)
-                | NodeKind::ConsumeExit(_) => continue,
-            };
+        for (node, _) in self.state.nodes() {
+            let Some(cost) = self.code(node) else { continue };
             add(self.tree.scope_of(node), &cost);
             costs.nodes.insert((self.id, node), cost);
         }
@@ -233,6 +230,37 @@ impl<'a> StateCost<'a> {
             costs.nodes.insert((self.id, entry), scope);
         }
         inside.remove(&None).unwrap_or_else(Cost::zero)
+    }
+
+    /// Operations of one iteration of a scope.
+    fn iteration(&self, entry: NodeId) -> Work {
+        let mut sum = Work::zero();
+        for node in self.tree.children(Some(entry)) {
+            if self.state.node(*node).kind.is_scope_entry() {
+                let iteration = Cost { work: self.iteration(*node), ..Cost::zero() };
+                sum = sum.plus(&self.over_scope(&iteration, *node).work);
+            } else if let Some(cost) = self.code(*node) {
+                sum = sum.plus(&cost.work);
+            }
+        }
+        let is_inside = |edge: &EdgeId| self.tree.scope_of_edge(self.state, *edge) == Some(entry);
+        let leaves = self.state.edges().map(|(edge, _)| edge).filter(|edge| is_leaf(self.state, *edge));
+        leaves.filter(is_inside).fold(sum, |sum, edge| sum.plus(&self.leaf(edge).work))
+    }
+
+    /// Cost of a node with code in each execution.
+    fn code(&self, node: NodeId) -> Option<Cost> {
+        match &self.state.node(node).kind {
+            NodeKind::Tasklet(tasklet) => Some(Cost { work: self.tasklet(node, tasklet), ..Cost::zero() }),
+            NodeKind::Nested(nested) => Some(self.call(nested)),
+            NodeKind::Reduce(_) => Some(Cost { work: self.reduction(node), ..Cost::zero() }),
+            NodeKind::Library(_) => Some(Cost { work: Work::undetermined(), ..Cost::zero() }),
+            NodeKind::Access(_)
+            | NodeKind::MapEntry(_)
+            | NodeKind::MapExit(_)
+            | NodeKind::ConsumeEntry(_)
+            | NodeKind::ConsumeExit(_) => None,
+        }
     }
 
     /// Cost of all iterations of a scope.

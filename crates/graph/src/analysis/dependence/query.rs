@@ -7,7 +7,7 @@ use sdfg_language::subset::Range;
 use sdfg_language::symbolic::{Assumptions, Expr, Sign, Symbol, Truth};
 
 use super::access::{IteratedAccess, Iterations};
-use super::parts::follow_each_other;
+use super::parts::are_in_different_parts;
 use super::problem::Problem;
 use super::{Dependence, Distance};
 
@@ -198,8 +198,9 @@ impl<'a> Question<'a> {
             inner(self.first).any(|(symbol, range)| {
                 is_own(symbol)
                     && is_index(symbol)
-                    && inner(self.second).any(|other| (&other.0, &other.1) == (symbol, range))
-                    && follow_each_other(range, part, &is_fixed)
+                    && inner(self.second).any(|(other_symbol, other)| {
+                        other_symbol == symbol && are_in_different_parts(range, other, part, &is_fixed)
+                    })
             })
         };
         own.symbols.iter().zip(&other.symbols).all(|((symbol, range), (_, other))| {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use sdfg_graph::analysis::Footprint;
 use sdfg_graph::analysis::control_graph::{ControlGraph, ControlStep};
-use sdfg_graph::analysis::cost::{Costs, OperationClass, Quantity};
+use sdfg_graph::analysis::cost::{Costs, OperationClass, Quantity, work_of_iteration};
 use sdfg_graph::ir::{NodeKind, Sdfg};
 use sdfg_graph::text;
 use sdfg_language::subset::Range;
@@ -244,6 +244,52 @@ fn operations_by_class() {
     ] {
         assert_eq!(work(code), expected, "{code}");
     }
+}
+
+/// A map with code, and a map with a conflict resolution inside.
+#[test]
+fn work_of_one_iteration_is_that_of_the_scope_without_its_iterations() {
+    let source = "sdfg w {
+symbol N: i64
+array A: f64[N]
+array B: f64[N]
+scalar S: f64
+state s {
+access A
+access B
+access S
+map outside [k = 0:1] {
+map m [i = 0:N] {
+tasklet f (a) -> (o) { o = 2.0 * a + 1.0 }
+map n [j = 0:7] {
+tasklet g (a) -> (o) { o = a * a * a }
+n.A -> g.a: A[i]
+g.o -> n.S: S wcr(sum)
+}
+m.A -> f.a: A[i]
+f.o -> m.B: B[i]
+m.A -> n.A
+n.S -> m.S
+}
+outside.A -> m.A
+m.B -> outside.B
+m.S -> outside.S
+}
+A -> outside.A
+outside.B -> B
+outside.S -> S
+}
+}";
+    let sdfg = program(source);
+    let costs = Costs::of(&sdfg);
+    let (state, content) = sdfg.states().next().unwrap();
+    let [outside, inside] = ["outside", "m"].map(|label| {
+        content.nodes().find(|(_, node)| node.kind.is_scope_entry() && node.label == label).unwrap().0
+    });
+    let whole = |entry| work_of_iteration(&sdfg, state, entry);
+    assert_eq!(whole(outside), costs.of_node(state, outside).work);
+    // Two operations, and seven times two products and a combination.
+    assert_eq!(whole(inside).total().known.to_string(), "23");
 }
 
 #[test]
