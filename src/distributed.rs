@@ -1,6 +1,7 @@
 //! Programs that are distributed over ranks by strategies, run in the interpreter on virtual ranks.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use sdfg::ir::Sdfg;
 use sdfg::path::ElementPath;
@@ -23,15 +24,26 @@ use crate::rewritten::Case;
 /// The most ranks of a random strategy.
 const MOST_RANKS: usize = 16;
 
+/// How often random strategies cut all maps and arguments of a program alike, so that copies refresh halos, and let maps compute
+/// interiors meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alike {
+    /// Each of this in half of the programs.
+    Sometimes,
+    /// In nine tenths of them.
+    Mostly,
+}
+
 impl Case {
     /// Distributes the program by random numbers of parts of its maps, and compares the results on as many ranks as there are
     /// parts, on one less, and on one.
     ///
     /// # Errors
     /// If the distributed program is not valid, traps or gives other results.
-    pub fn distributed(&self, rng: &mut Rng) -> Result<Applications, String> {
-        let ranks = 1 + rng.below(MOST_RANKS);
-        let (pipeline, outcome, overlapped) = self.divided(ranks, rng);
+    pub fn distributed(&self, alike: Alike, rng: &mut Rng) -> Result<Applications, String> {
+        let least = if alike == Alike::Mostly { 2 } else { 1 };
+        let ranks = least + rng.below(MOST_RANKS + 1 - least);
+        let (pipeline, outcome, overlapped) = self.divided(ranks, alike, rng);
         let mut counts = Applications::new();
         let divided = counts.entry("MPITransform").or_default();
         outcome.divided.iter().for_each(|_| divided.note(Ok(())));
@@ -80,15 +92,26 @@ impl Case {
         }
     }
 
-    /// The program, distributed by random numbers of parts of its maps, at most so many for each. Half of the programs compute interiors
+    /// The program, distributed by random numbers of parts of its maps, at most so many for each. Some programs compute interiors
     /// while halos travel; the last number tells in how many maps.
-    pub(crate) fn divided(&self, ranks: usize, rng: &mut Rng) -> (Pipeline, Distributed, usize) {
+    pub(crate) fn divided(
+        &self,
+        ranks: usize,
+        alike: Alike,
+        rng: &mut Rng,
+    ) -> (Pipeline, Distributed, usize) {
+        let percent = match alike {
+            Alike::Sometimes => 50,
+            Alike::Mostly => 90,
+        };
         let mut pipeline = prepared(&self.program);
-        let is_common = rng.chance(50);
-        let steps = random_parts(&pipeline, ranks, is_common, rng);
-        let options = DivisionOptions { arguments: rng.chance(50), boxes: rng.chance(50), overlap: false };
+        let is_common = rng.chance(percent);
+        let least = if alike == Alike::Mostly { ranks.min(2) } else { 1 };
+        let steps = random_parts(&pipeline, least..=ranks, is_common, rng);
+        let options =
+            DivisionOptions { arguments: rng.chance(percent), boxes: rng.chance(50), overlap: false };
         let outcome = distribute_by(&mut pipeline, &steps, options);
-        let overlapped = if rng.chance(50) { overlap(&mut pipeline) } else { 0 };
+        let overlapped = if rng.chance(percent) { overlap(&mut pipeline) } else { 0 };
         (pipeline, outcome, overlapped)
     }
 
@@ -171,7 +194,7 @@ impl Division {
             Division::DataParallel => Distribute::data_parallel(ranks).apply(pipeline),
             Division::Random(seed) => {
                 prepare(pipeline);
-                let steps = random_parts(pipeline, ranks as usize, false, &mut Rng::new(seed));
+                let steps = random_parts(pipeline, 1..=ranks as usize, false, &mut Rng::new(seed));
                 Ok(distribute_by(pipeline, &steps, DivisionOptions::default()))
             }
         }
@@ -203,19 +226,20 @@ pub fn compute_bound(ranks: u32) -> Machine {
     Machine { ranks, operations_per_second: 1.0, latency_seconds: 0.0, ..Machine::default() }
 }
 
-/// For each map outside of scopes a number of parts of each dimension, at most so many in all. With `is_common`, maps of as many
+/// For each map outside of scopes a number of parts of each dimension, so many in all. With `is_common`, maps of as many
 /// dimensions have the same ones: then they share containers, whose halos are refreshed.
 fn random_parts(
     pipeline: &Pipeline,
-    ranks: usize,
+    ranks: RangeInclusive<usize>,
     is_common: bool,
     rng: &mut Rng,
 ) -> Vec<(ElementPath, Vec<u32>)> {
     let parts = |dimensions: usize, rng: &mut Rng| {
-        let mut left = ranks;
+        let (mut least, mut left) = (*ranks.start(), *ranks.end());
         let mut count = || {
-            let count = 1 + rng.below(left);
+            let count = least + rng.below(left + 1 - least);
             left /= count;
+            least = 1;
             count as u32
         };
         (0..dimensions).map(|_| count()).collect()

@@ -11,7 +11,7 @@ use sdfg_transforms::{Pipeline, Soundness};
 
 use crate::applications::{Applications, refused_for_a_reason};
 use crate::corpus::{Divided, Outcome, run_divided};
-use crate::distributed::Division;
+use crate::distributed::{Alike, Division};
 use crate::random::{Rng, expanded};
 use crate::rewritten::Case;
 use crate::trusted;
@@ -111,8 +111,8 @@ impl Case {
     ///
     /// # Errors
     /// If the distributed program gives other results.
-    pub fn on_ranks(&self, ranks: &Ranks<'_>, rng: &mut Rng) -> Result<Applications, String> {
-        let (pipeline, outcome, overlapped) = self.divided(ranks.count, rng);
+    pub fn on_ranks(&self, ranks: &Ranks<'_>, alike: Alike, rng: &mut Rng) -> Result<Applications, String> {
+        let (pipeline, outcome, overlapped) = self.divided(ranks.count, alike, rng);
         let mut counts = Applications::new();
         let moves = counts.entry("moves").or_default();
         if outcome.divided.is_empty() {

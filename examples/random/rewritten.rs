@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::process::ExitCode;
 
 use sdfg_programs::applications::{Applications, variants};
+use sdfg_programs::distributed::Alike;
 use sdfg_programs::random::{
     Device, Rng, check_chain, check_distributed, check_every_match, check_on_device, check_optimize,
     check_schedules, check_simplify,
@@ -146,7 +147,7 @@ impl Rewriting {
             Rewrites::Simplify => case.simplified(runs),
             Rewrites::Optimize => case.optimized(BTreeMap::new(), runs),
             Rewrites::Chains(length) => case.chain(*length, &mut Rng::new(seed ^ 0x5eed), runs),
-            Rewrites::Distribute => case.distributed(&mut Rng::new(seed ^ 0x5eed)),
+            Rewrites::Distribute => case.distributed(Alike::Sometimes, &mut Rng::new(seed ^ 0x5eed)),
             Rewrites::OnDevice(_) | Rewrites::Schedules(..) => {
                 Err("only random programs run on a device here".to_owned())
             }

@@ -22,11 +22,14 @@ pub(super) fn halos(seed: u64) -> String {
     if !transient.is_empty() {
         text.push_str("  state copied {\n    access A\n    access B\n    A -> B\n  }\n");
     }
+    let ranges = ranges(&mut rng, dimensions);
     for number in 0..1 + rng.below(2) {
         let _ = writeln!(text, "  for l{number}: t{number} = 0:{} {{", 1 + rng.below(3));
         // Each step reads what the step before wrote, and sometimes two maps read it.
         let names = [["A", "B"], ["B", "A"], ["A", "C"], ["C", "B"]];
-        for step in 0..1 + rng.below(3) {
+        // A single step reads what never changes, which is copied before the loop.
+        let steps = if rng.chance(15) { 1 } else { 2 + rng.below(2) };
+        for step in 0..steps {
             let [from, to] = if step < 2 { names[step] } else { names[2 + rng.below(2)] };
             let label = format!("{number}_{step}");
             let _ = writeln!(text, "    state s{label} {{\n      access {from}\n      access {to}");
@@ -34,7 +37,9 @@ pub(super) fn halos(seed: u64) -> String {
             if coefficient {
                 let _ = writeln!(text, "      access D");
             }
-            stencil(&mut text, &mut rng, dimensions, (from, to), coefficient);
+            // Maps over the same elements cut arrays alike, so that copies refresh halos; some leave a part out.
+            let ranges = if rng.chance(10) { self::ranges(&mut rng, dimensions) } else { ranges.clone() };
+            stencil(&mut text, &mut rng, &ranges, (from, to), coefficient);
             text.push_str("    }\n");
         }
         text.push_str("  }\n");
@@ -42,15 +47,17 @@ pub(super) fn halos(seed: u64) -> String {
     text + "}\n"
 }
 
-/// A map over the elements that are not in the margin, which reads some neighbours.
-fn stencil(text: &mut String, rng: &mut Rng, dimensions: usize, (from, to): (&str, &str), coefficient: bool) {
+/// Ranges of a map: the elements that are not in the margin, or most of them.
+fn ranges(rng: &mut Rng, dimensions: usize) -> Vec<&'static str> {
+    (0..dimensions).map(|_| ["2:N + 2", "2:N + 2", "2:N + 2", "2:N + 1", "3:N + 2"][rng.below(5)]).collect()
+}
+
+/// A map with these ranges, which reads some neighbours.
+fn stencil(text: &mut String, rng: &mut Rng, ranges: &[&str], (from, to): (&str, &str), coefficient: bool) {
+    let dimensions = ranges.len();
     let params = &["i", "j", "k"][..dimensions];
-    // Some maps leave a part out.
-    let range = |param: &&str, rng: &mut Rng| {
-        let range = ["2:N + 2", "2:N + 2", "2:N + 2", "2:N + 1", "3:N + 2"][rng.below(5)];
-        format!("{param} = {range}")
-    };
-    let ranges: Vec<String> = params.iter().map(|param| range(param, rng)).collect();
+    let ranges: Vec<String> =
+        params.iter().zip(ranges).map(|(param, range)| format!("{param} = {range}")).collect();
     let reach = 1 + rng.below(MARGIN as usize) as i64;
     // Stars, boxes, and neighbours at one end alone.
     let form = rng.below(4);
@@ -120,10 +127,11 @@ mod tests {
     #[test]
     fn interiors_are_computed_while_halos_travel() {
         let mut overlapped = 0;
-        for seed in (2..82).step_by(4) {
+        for seed in (2..66).step_by(4) {
             let counts = check_distributed(seed).unwrap_or_else(|failure| panic!("{failure}"));
-            overlapped += counts.get("HaloOverlap").map_or(0, |outcomes| outcomes.applied);
+            overlapped += u64::from(counts.get("HaloOverlap").is_some_and(|outcomes| outcomes.applied > 0));
         }
-        assert!(overlapped > 0);
+        // Of 16 programs. Where maps leave parts out, or loops change nothing that they read, copies refresh no halos in a state of a map.
+        assert!(overlapped >= 8, "{overlapped} programs");
     }
 }

@@ -13,6 +13,7 @@ use super::rewritable::rewritable;
 use super::rng::Rng;
 use super::seldom::seldom;
 use crate::applications::Applications;
+use crate::distributed::Alike;
 use crate::ranks::Ranks;
 use crate::rewritten::{Case, Runs};
 
@@ -63,7 +64,8 @@ pub fn check_chain(seed: u64, length: usize, runs: Runs) -> Result<Applications,
 /// # Errors
 /// [`Failure`] if the distributed program is not valid, traps or gives other results.
 pub fn check_distributed(seed: u64) -> Result<Applications, Box<Failure>> {
-    on_case(seed, divided(seed), |case, rng| case.distributed(rng))
+    let (text, alike) = divided(seed);
+    on_case(seed, text, |case, rng| case.distributed(alike, rng))
 }
 
 /// Distributes the program of a seed over the ranks of MPI that run this process, and compares the results.
@@ -71,7 +73,8 @@ pub fn check_distributed(seed: u64) -> Result<Applications, Box<Failure>> {
 /// # Errors
 /// [`Failure`] if the distributed program gives other results.
 pub fn check_on_ranks(seed: u64, ranks: &Ranks<'_>) -> Result<Applications, Box<Failure>> {
-    on_case(seed, divided(seed), |case, rng| case.on_ranks(ranks, rng))
+    let (text, alike) = divided(seed);
+    on_case(seed, text, |case, rng| case.on_ranks(ranks, alike, rng))
 }
 
 /// Text of the program of a seed that is transformed: programs of all kinds, and those that transformations look for.
@@ -85,9 +88,10 @@ pub fn transformed(seed: u64) -> String {
     }
 }
 
-/// Text of the program of a seed that is distributed: a quarter has stencils in loops, whose halos travel between ranks.
-fn divided(seed: u64) -> String {
-    if seed % 4 == 2 { halos(seed) } else { transformed(seed) }
+/// Text of the program of a seed that is distributed, and how often alike: a quarter has stencils in loops, whose halos travel between
+/// ranks.
+fn divided(seed: u64) -> (String, Alike) {
+    if seed % 4 == 2 { (halos(seed), Alike::Mostly) } else { (transformed(seed), Alike::Sometimes) }
 }
 
 /// Generates the program of a seed and runs it.
