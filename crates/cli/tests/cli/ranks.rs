@@ -604,15 +604,10 @@ fn simulations_predict_scaling() {
     }
 }
 
-/// Iteration `k` of a map over ranks runs on rank `k`, whatever number the range gives it.
-#[test]
-fn maps_over_ranks_may_begin_anywhere_and_descend() {
-    for (range, row) in
-        [("0:4", "p"), ("3:11:2", "(p - 3) // 2"), ("9:2:-2", "(9 - p) // 2"), ("3:-1:-1", "3 - p")]
-    {
-        let bench = Bench::new();
-        let text = format!(
-            "sdfg p {{
+/// A program with a map over ranks of this range, which changes this row of an array.
+fn over_ranks(range: &str, row: &str) -> String {
+    format!(
+        "sdfg p {{
   symbol N: i64
   array A: f64[4, N]
   transient array P: f64[4, N] distribution(grid(4)[balanced(0), whole])
@@ -636,7 +631,17 @@ fn maps_over_ranks_may_begin_anywhere_and_descend() {
     Q -> B
   }}
 }}"
-        );
+    )
+}
+
+/// Iteration `k` of a map over ranks runs on rank `k`, whatever number the range gives it.
+#[test]
+fn maps_over_ranks_may_begin_anywhere_and_descend() {
+    for (range, row) in
+        [("0:4", "p"), ("3:11:2", "(p - 3) // 2"), ("9:2:-2", "(9 - p) // 2"), ("3:-1:-1", "3 - p")]
+    {
+        let bench = Bench::new();
+        let text = over_ranks(range, row);
         bench.file("p.sdft", &text);
         let sizes = ["--set", "N=5"];
         let expected = results(&bench, &[&["interpret", "p.sdft"], &sizes[..]].concat());
@@ -645,6 +650,20 @@ fn maps_over_ranks_may_begin_anywhere_and_descend() {
         if has_mpi() {
             let run = results(&bench, &[&["run", "p.sdft", "--ranks", "4"], &sizes[..]].concat());
             assert_eq!(run, expected, "{range}");
+        }
+    }
+}
+
+/// No rank has an iteration of such a map, so there is no grid of ranks for it.
+#[test]
+fn maps_over_ranks_without_iterations_are_refused() {
+    for range in ["0:0", "3:3", "5:2", "0:-3", "2:5:-1"] {
+        let bench = Bench::new();
+        bench.file("p.sdft", over_ranks(range, "0"));
+        let run = ["run", "p.sdft", "--ranks", "4", "--set", "N=5"];
+        if has_mpi() {
+            let stderr = bench.run(&run).stderr;
+            assert!(stderr.contains("the range of `own`, which is not of numbers or has none,"), "{stderr}");
         }
     }
 }

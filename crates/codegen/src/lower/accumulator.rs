@@ -26,26 +26,10 @@ use crate::plan::{
 impl Lowering<'_> {
     /// All elements that an access touches while the variables before `fixed` stay as they are.
     pub(super) fn hull(&self, record: &Record, fixed: usize) -> Option<Subset> {
+        let is_inner = |symbol: &Symbol| self.is_from(symbol, fixed);
         let shape = &self.roots[record.buffer.index()].shape;
-        let ranges = record.subset.as_ref()?.0.iter().zip(shape);
-        // A step of unknown sign leaves open where the range begins.
-        let ranges = ranges.map(|(range, extent)| {
-            ascending(range).unwrap_or_else(|| Range::new(Expr::zero(), extent.clone()))
-        });
-        let subset = Subset(ranges.collect());
-        let is_inner = |symbol: &Symbol| self.plan.variables.get_index_of(symbol).is_none_or(|i| i >= fixed);
-        let inner: Vec<(Symbol, Range)> = record
-            .loops
-            .iter()
-            .map(|number| self.loop_ranges[*number].clone())
-            .filter(|(variable, _)| is_inner(variable))
-            .collect();
-        let hull =
-            if inner.is_empty() { subset } else { subset.image(&inner, &self.assumptions)?.into_inner() };
         // What depends on data or on loops of the program may be anywhere.
-        let ranges = hull.0.into_iter().zip(shape).map(|(range, extent)| {
-            let begin = -(-&range.begin).upper_without(&is_inner);
-            let range = Range { begin, end: range.end.upper_without(&is_inner), ..range };
+        let ranges = self.image(record, fixed)?.0.into_iter().zip(shape).map(|(range, extent)| {
             if range.free_symbols().iter().any(is_inner) {
                 Range::new(Expr::zero(), extent.clone())
             } else {
@@ -53,6 +37,52 @@ impl Lowering<'_> {
             }
         });
         Some(Subset(ranges.collect()))
+    }
+
+    /// Indices between which an access stays while the variables before `fixed` stay as they are. Where data or loops of the
+    /// program decide, other bounds of theirs do. An index that is out of bounds may be among them.
+    pub(super) fn indices(&self, record: &Record, fixed: usize) -> Option<Subset> {
+        let is_inner = |symbol: &Symbol| self.is_from(symbol, fixed);
+        let shape = &self.roots[record.buffer.index()].shape;
+        let ranges = self.image(record, fixed)?.0.into_iter().zip(shape).map(|(range, extent)| {
+            if !range.free_symbols().iter().any(is_inner) {
+                return range;
+            }
+            let begin = -(-&range.begin).upper_without(&is_inner);
+            let end = range.end.upper_without(&is_inner);
+            // Another begin has other steps.
+            let is_known = range.step.is_one()
+                && range.tile.is_one()
+                && [&begin, &end].into_iter().all(|bound| !bound.mentions(&mut |symbol| is_inner(symbol)));
+            if is_known { Range::new(begin, end) } else { Range::new(Expr::zero(), extent.clone()) }
+        });
+        Some(Subset(ranges.collect()))
+    }
+
+    /// Whether a variable is not among those before `fixed`.
+    fn is_from(&self, symbol: &Symbol, fixed: usize) -> bool {
+        self.plan.variables.get_index_of(symbol).is_none_or(|i| i >= fixed)
+    }
+
+    /// The union of what an access touches in the loops behind `fixed`.
+    fn image(&self, record: &Record, fixed: usize) -> Option<Subset> {
+        let shape = &self.roots[record.buffer.index()].shape;
+        let ranges = record.subset.as_ref()?.0.iter().zip(shape);
+        // A step of unknown sign leaves open where the range begins.
+        let ranges = ranges.map(|(range, extent)| {
+            ascending(range).unwrap_or_else(|| Range::new(Expr::zero(), extent.clone()))
+        });
+        let subset = Subset(ranges.collect());
+        let inner: Vec<(Symbol, Range)> = record
+            .loops
+            .iter()
+            .map(|number| self.loop_ranges[*number].clone())
+            .filter(|(variable, _)| self.is_from(variable, fixed))
+            .collect();
+        if inner.is_empty() {
+            return Some(subset);
+        }
+        Some(subset.image(&inner, &self.assumptions)?.into_inner())
     }
 
     /// Bytes of the memory of a block that an accumulator takes, beginning at a multiple of 64: its elements, or one for each thread

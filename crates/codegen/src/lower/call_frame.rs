@@ -54,8 +54,6 @@ pub(super) struct DeferredTransient {
     pub(super) buffer: BufferId,
     /// A variable that is 1 while it is allocated, else 0.
     pub(super) allocated: Symbol,
-    /// A variable with the number of elements for which there is memory, where states leave that to later ones.
-    pub(super) capacity: Option<Symbol>,
     /// Variables that keep the values that its layout depends on, with the symbols.
     pub(super) kept: Vec<(Symbol, Symbol)>,
 }

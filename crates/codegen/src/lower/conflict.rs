@@ -386,7 +386,7 @@ impl<'g> Lowering<'g> {
             && self.is_apart(&written, &read, outermost.first_variable);
         let counted = records.iter().filter(|record| !is_apart || record.kind != AccessKind::Read);
         let fixed = innermost.n_variables;
-        let hulls: Option<Vec<Subset>> = counted.map(|record| self.hull(record, fixed)).collect();
+        let hulls: Option<Vec<Subset>> = counted.map(|record| self.indices(record, fixed)).collect();
         let Some(hulls) = hulls else { return false };
         let Some(rank) = hulls.first().map(Subset::rank) else { return false };
         dimensions.iter().all(|open| {

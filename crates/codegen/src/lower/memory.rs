@@ -155,22 +155,13 @@ impl<'g> Lowering<'g> {
         }
         let allocated = self.new_variable(&format!("{}_allocated", container.name), ScalarType::I64);
         brackets.0.push(Statement::Let { variable: allocated.clone(), value: Expr::zero() });
-        // A state in a loop would get pages from the system, which clears them, in each iteration.
-        let is_left = container.lifetime == Lifetime::State
-            && self.plan.buffer(buffer).allocation == Allocation::Dynamic
-            && !self.is_of_device(container.storage);
-        let capacity =
-            is_left.then(|| self.new_variable(&format!("{}_capacity", container.name), ScalarType::I64));
-        if let Some(capacity) = &capacity {
-            brackets.0.push(Statement::Let { variable: capacity.clone(), value: Expr::zero() });
-        }
         // What no state uses, none allocates.
         if !frame.analyses.uses(frame.sdfg).states(id).is_empty() {
             brackets.1.insert(0, Statement::Free(buffer));
             brackets.1.extend(self.plan.buffer(buffer).defined.map(Statement::Free));
         }
         let kept = kept.into_iter().map(|(variable, symbol, _)| (variable, symbol)).collect();
-        frame.deferred.push(DeferredTransient { container: id, buffer, allocated, capacity, kept });
+        frame.deferred.push(DeferredTransient { container: id, buffer, allocated, kept });
         Ok(())
     }
 
@@ -202,27 +193,15 @@ impl<'g> Lowering<'g> {
             let mut body: Vec<Statement> = kept
                 .map(|(variable, symbol)| set(variable, frame.translate(&Expr::symbol(symbol.clone()))))
                 .collect();
-            let (buffer, defined) = (deferred.buffer, self.plan.buffer(deferred.buffer).defined);
-            let memory = || [Some(buffer), defined].into_iter().flatten();
-            match &deferred.capacity {
-                None => body.extend(memory().map(Statement::Allocate)),
-                Some(capacity) => {
-                    let size = self.plan.buffer(buffer).size.clone();
-                    let is_small = less(&Expr::symbol(capacity.clone()), &size);
-                    let grow =
-                        memory().flat_map(|buffer| [Statement::Free(buffer), Statement::Allocate(buffer)]);
-                    let grow = grow.chain([set(capacity, size)]).collect();
-                    body.push(Statement::If(If { arms: vec![(is_small, grow)], otherwise: Vec::new() }));
-                }
-            }
-            body.extend(self.undefine(buffer));
+            body.push(Statement::Allocate(deferred.buffer));
+            body.extend(self.plan.buffer(deferred.buffer).defined.map(Statement::Allocate));
+            body.extend(self.undefine(deferred.buffer));
             body.push(set(&deferred.allocated, Expr::one()));
             let missing = less(&Expr::symbol(deferred.allocated.clone()), &Expr::one());
             brackets.0.push(Statement::If(If { arms: vec![(missing, body)], otherwise: Vec::new() }));
             if frame.sdfg.container(deferred.container).lifetime == Lifetime::State {
-                if deferred.capacity.is_none() {
-                    brackets.1.extend(memory().map(Statement::Free));
-                }
+                brackets.1.push(Statement::Free(deferred.buffer));
+                brackets.1.extend(self.plan.buffer(deferred.buffer).defined.map(Statement::Free));
                 brackets.1.push(set(&deferred.allocated, Expr::zero()));
             }
         }

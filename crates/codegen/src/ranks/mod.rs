@@ -320,7 +320,10 @@ impl Localising {
         let node = graph.node(entry);
         let NodeKind::MapEntry(map) = &node.kind else { return Ok(()) };
         let Some(numbers) = map.ranges.0.iter().map(numbers).collect::<Option<Vec<_>>>() else {
-            return unsupported(format!("the range of `{}`, which is not of numbers,", node.label));
+            return unsupported(format!(
+                "the range of `{}`, which is not of numbers or has none,",
+                node.label
+            ));
         };
         let grid = self.grid(numbers.iter().map(|(_, _, count)| *count).collect());
         let coordinates = grid.coordinates.iter().zip(numbers).enumerate();
@@ -374,10 +377,10 @@ impl Localising {
     }
 }
 
-/// The first number of a range, the step and the number of iterations, if these are numbers.
+/// The first number of a range, the step and the number of iterations, if these are numbers and there is an iteration.
 fn numbers(range: &Range) -> Option<(i64, i64, i64)> {
     let numbers = (range.begin.as_int()?, range.step.as_int()?, range.steps().as_int()?);
-    range.tile.is_one().then_some(numbers)
+    (range.tile.is_one() && numbers.2 > 0).then_some(numbers)
 }
 
 /// Transients that are cut and that only copies write. The copies that a caller passes of an argument may be others.

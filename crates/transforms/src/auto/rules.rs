@@ -288,7 +288,7 @@ impl Run<'_> {
         }
     }
 
-    /// Sums of products become one map for each product, where that makes products of matrices of them, and gains.
+    /// Maps that add sums become one map for each term, where that gains: terms may be products of matrices.
     fn sums_of_products(&mut self) {
         let sums = places(self.pipeline.program(), &TaskletFission::default());
         let names: Vec<String> = sums.iter().map(|found| name(self.pipeline.program(), found)).collect();

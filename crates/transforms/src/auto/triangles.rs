@@ -3,7 +3,7 @@
 //! A map over `i` and `j < i + c` that sums up products over `k` is no product of matrices. Blocks of its rows make it one, but for a
 //! small triangle: for the rows of a block, `j` runs up to the first row of the block, which is a rectangle, and from there to
 //! the row itself. The rectangle becomes the library node `MatMul`. The same holds for `j >= i + c`, where the rectangle begins at
-//! the last row of the block.
+//! the last row of the block; for `c > 1` it may have no column, and `LiftToLibrary` refuses.
 
 use std::collections::BTreeSet;
 

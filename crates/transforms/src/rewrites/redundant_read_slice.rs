@@ -1,12 +1,15 @@
 //! [`RedundantReadSlice`].
 
+use std::collections::BTreeSet;
+
+use sdfg::analysis::symbols::bound_symbols;
 use sdfg::analysis::{Use, bound_alias, leaf_edges, memlet_path, node_leads_to};
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{
     Access, Container, ContainerId, ContainerKind, EdgeId, Flow, Memlet, NodeId, NodeKind, State, TaskletBody,
 };
 use sdfg::subset::{Range, Subset};
-use sdfg::symbolic::Expr;
+use sdfg::symbolic::{Expr, Symbol};
 use serde::{Deserialize, Serialize};
 
 use super::{anchored, described};
@@ -190,9 +193,7 @@ impl RedundantReadSlice {
             if slice.composed(access).is_none() {
                 return refused("reads a part of it that has no form in the array");
             }
-            if let NodeKind::MapEntry(map) = &src.kind
-                && map.params.iter().any(|param| symbols.contains(param))
-            {
+            if binds_any(state, content.src, &symbols) {
                 return refused("is in a map with a parameter of the name of a symbol of the part");
             }
             let keeps_form = slice.keeps_rank || access.subset().is_element();
@@ -216,6 +217,12 @@ impl RedundantReadSlice {
         }
         Ok(())
     }
+}
+
+/// Whether a scope has a parameter, or gets a symbol from data, that is among some symbols.
+pub(super) fn binds_any(state: &State, entry: NodeId, symbols: &BTreeSet<Symbol>) -> bool {
+    state.node(entry).kind.is_scope_entry()
+        && bound_symbols(state, entry).iter().any(|bound| symbols.contains(bound))
 }
 
 /// A view or a transient with the part of the array that it stands for.

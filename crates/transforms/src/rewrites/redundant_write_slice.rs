@@ -5,7 +5,7 @@ use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{Access, Edge, Flow, NodeId, NodeKind, State, TaskletBody};
 use serde::{Deserialize, Serialize};
 
-use super::redundant_read_slice::{Slice, segments};
+use super::redundant_read_slice::{Slice, binds_any, segments};
 use super::{anchored, described};
 use crate::engine::{Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
 use crate::pattern::{NodeClass, Pattern};
@@ -189,10 +189,7 @@ fn writers(site: &Site<'_>, slice: &Slice) -> Result<(), Refusal> {
         if reads.is_some_and(|from| site.same_memory(slice.part.container).contains(&from)) {
             return refused("copies elements of the array to it");
         }
-        let entry = dst.kind.exit_of();
-        if let Some(NodeKind::MapEntry(map)) = entry.map(|entry| &state.node(entry).kind)
-            && map.params.iter().any(|param| symbols.contains(param))
-        {
+        if dst.kind.exit_of().is_some_and(|entry| binds_any(state, entry, &symbols)) {
             return refused("is in a map with a parameter of the name of a symbol of the part");
         }
         let keeps_form = slice.keeps_rank || access.subset().is_element();

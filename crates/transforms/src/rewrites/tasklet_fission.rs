@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use sdfg::analysis::ScopeTree;
 use sdfg::dtype::ScalarType;
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{
@@ -32,7 +31,7 @@ use crate::pattern::{NodeClass, Pattern};
 /// - The output is not added to one element with `wcr(sum)`.
 /// - A term uses a symbol, or converts to another type.
 /// - Types differ, or a term of integers is a quotient: it is rounded alone, and not with the sum.
-/// - An input is an element of a stream, or may be in the memory of the output.
+/// - An input is an element of a stream or a value of another tasklet, or may be in the memory of the output.
 ///
 /// # Before
 ///
@@ -134,6 +133,11 @@ impl Transformation for TaskletFission {
         if scalar.is_integer() && !sum.terms.iter().all(is_integer) {
             return refused("has a term of integers that may be none itself");
         }
+        // A value has the type of the code that it comes from.
+        let is_value = |(_, edge): (_, &Edge)| matches!(edge.memlet.flow, Flow::Value);
+        if site.state().each_in_edge(site.found.node(0)).any(is_value) {
+            return refused("gets a value straight from another tasklet");
+        }
         let memory = site.same_memory(sum.target);
         for id in sum.inputs(site.state()) {
             let container = site.sdfg.container(id);
@@ -158,9 +162,7 @@ impl Transformation for TaskletFission {
         let (state, node) = (found.state(), found.node(0));
         let graph = editor.state(state)?;
         let Ok(sum) = Sum::of(graph, node) else { return Err(EditError::NoNode(node)) };
-        let (origin, scope) = (graph.node(node).label.clone(), ScopeTree::of(graph).scope_of(node));
-        // A term without inputs is in the scope by an order.
-        let around = |part: &Tasklet| scope.filter(|_| part.inputs.is_empty());
+        let origin = graph.node(node).label.clone();
         let parts: Option<Vec<Tasklet>> = sum.terms.iter().map(|term| sum.part(term)).collect();
         let Some(parts) = parts else { return Err(EditError::NoNode(node)) };
         let edges: Vec<Edge> =
@@ -170,9 +172,6 @@ impl Transformation for TaskletFission {
             let label = editor.derived_label(state, &origin, "term")?;
             let kind = NodeKind::Tasklet(part.clone());
             let copy = editor.add_node(state, Node { label, kind, loc: None })?;
-            if let Some(entry) = around(part) {
-                editor.add_order(state, entry, copy)?;
-            }
             for edge in edges.iter().filter(|edge| is_edge_of(edge, node, part)) {
                 let mut edge = edge.clone();
                 for end in [&mut edge.src, &mut edge.dst] {
@@ -180,16 +179,21 @@ impl Transformation for TaskletFission {
                 }
                 editor.add_edge(state, edge)?;
             }
-        }
-        if let Some(entry) = around(first) {
-            editor.add_order(state, entry, node)?;
+            // A part waits for what the tasklet waited for, and stays in its scope, without the data, too.
+            for edge in edges.iter().filter(|edge| !is_edge_of(edge, node, part)) {
+                editor.add_order(state, edge.src, copy)?;
+            }
         }
         let graph = editor.state(state)?;
         let is_idle = |edge: &Edge| !is_edge_of(edge, node, first);
         let idle: Vec<_> =
             graph.each_in_edge(node).filter(|(_, edge)| is_idle(edge)).map(|(id, _)| id).collect();
         for edge in idle {
+            let src = editor.state(state)?.edge(edge).src;
             editor.remove_edge(state, edge)?;
+            if editor.state(state)?.get_node(src).is_some() {
+                editor.add_order(state, src, node)?;
+            }
         }
         editor.replace_node(state, node, NodeKind::Tasklet(first.clone())).map(|_| ())
     }

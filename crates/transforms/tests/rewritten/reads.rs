@@ -115,6 +115,22 @@ fn views_that_are_only_written_go() {
     assert!(refuses_rightly(&captured, &RedundantWriteSlice::default()).contains("parameter"));
 }
 
+/// A symbol that a map gets from data hides that of the part.
+#[test]
+fn parts_at_symbols_that_a_map_hides_stay() {
+    let head = "sdfg p {\n  symbol N: i64\n  symbol c: i64\n  array A: f64[2*N]\n  array B: f64[2*N]\n  array at: f64[1]\n  transient scalar x: i64\n  view v: f64[N] strides(1) size(N)\n  state s {\n    access A\n    access B\n    access at\n    access x\n    access v\n    tasklet zero () -> (o) { o = 0 }\n    zero.o -> x: x\n    x -> m@c: x\n";
+    let write = format!(
+        "{head}    order at -> zero\n    map m [i = 0:N] {{\n      tasklet t (a) -> (b) {{ b = a + c }}\n      m.A -> t.a: A[i]\n      t.b -> m.v: v[i]\n    }}\n    A -> m.A\n    m.v -> v\n    bind v -> B: B[c:c + N]\n  }}\n}}"
+    );
+    let refused = refuses_rightly(&write, &RedundantWriteSlice::default());
+    assert!(refused.contains("parameter of the name of a symbol"), "{refused}");
+    let read = format!(
+        "{head}    order at -> zero\n    map m [i = 0:N] {{\n      tasklet t (a) -> (b) {{ b = a + c }}\n      m.v -> t.a: v[i]\n      t.b -> m.B: B[i]\n    }}\n    bind A -> v: A[c:c + N]\n    v -> m.v\n    m.B -> B\n  }}\n}}"
+    );
+    let refused = refuses_rightly(&read, &RedundantReadSlice::default());
+    assert!(refused.contains("parameter of the name of a symbol"), "{refused}");
+}
+
 #[test]
 fn copies_that_outlive_a_write_stay() {
     let overwritten = format!(
