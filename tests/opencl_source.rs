@@ -259,7 +259,7 @@ fn random_schedules_run_on_the_device() {
     if !has_opencl() {
         return;
     }
-    device::random_schedules_run_on_the_device(Device::OpenCl, 8_000_000..8_000_006);
+    device::random_schedules_run_on_the_device(Device::OpenCl, 8_000_000..8_000_009);
 }
 
 /// See `device::checked::one_thread_of_a_block_combines`.
