@@ -175,7 +175,7 @@ impl RedundantReadSlice {
             if matches!(content.memlet.flow, Flow::Order) {
                 continue;
             }
-            let (src, dst) = (state.node(content.src), state.node(content.dst));
+            let dst = state.node(content.dst);
             let refused = |reason: &str| Err(Refusal::structure(&dst.label, reason));
             let reads = match &content.memlet.flow {
                 Flow::Read(access) => Some(access),
