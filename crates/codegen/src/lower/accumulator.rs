@@ -26,35 +26,36 @@ use crate::plan::{
 impl Lowering<'_> {
     /// All elements that an access touches while the variables before `fixed` stay as they are.
     pub(super) fn hull(&self, record: &Record, fixed: usize) -> Option<Subset> {
-        let is_inner = |symbol: &Symbol| self.is_from(symbol, fixed);
-        let shape = &self.roots[record.buffer.index()].shape;
-        // What depends on data or on loops of the program may be anywhere.
-        let ranges = self.image(record, fixed)?.0.into_iter().zip(shape).map(|(range, extent)| {
-            if range.free_symbols().iter().any(is_inner) {
-                Range::new(Expr::zero(), extent.clone())
-            } else {
-                range
-            }
-        });
-        Some(Subset(ranges.collect()))
+        self.hull_or(record, fixed, |_| None)
     }
 
     /// Indices between which an access stays while the variables before `fixed` stay as they are. Where data or loops of the
     /// program decide, other bounds of theirs do. An index that is out of bounds may be among them.
     pub(super) fn indices(&self, record: &Record, fixed: usize) -> Option<Subset> {
         let is_inner = |symbol: &Symbol| self.is_from(symbol, fixed);
+        self.hull_or(record, fixed, |range| {
+            // Another begin has other steps.
+            let is_plain = range.step.is_one() && range.tile.is_one();
+            let begin = -(-&range.begin).upper_without(&is_inner);
+            is_plain.then(|| Range::new(begin, range.end.upper_without(&is_inner)))
+        })
+    }
+
+    /// All elements that an access touches. Where they depend on variables that are not fixed, it is those of another range if that
+    /// does not, or else all of the dimension: what depends on data or on loops of the program may be anywhere.
+    fn hull_or(
+        &self,
+        record: &Record,
+        fixed: usize,
+        other: impl Fn(&Range) -> Option<Range>,
+    ) -> Option<Subset> {
+        let is_fixed = |range: &Range| !range.free_symbols().iter().any(|symbol| self.is_from(symbol, fixed));
         let shape = &self.roots[record.buffer.index()].shape;
         let ranges = self.image(record, fixed)?.0.into_iter().zip(shape).map(|(range, extent)| {
-            if !range.free_symbols().iter().any(is_inner) {
+            if is_fixed(&range) {
                 return range;
             }
-            let begin = -(-&range.begin).upper_without(&is_inner);
-            let end = range.end.upper_without(&is_inner);
-            // Another begin has other steps.
-            let is_known = range.step.is_one()
-                && range.tile.is_one()
-                && [&begin, &end].into_iter().all(|bound| !bound.mentions(&mut |symbol| is_inner(symbol)));
-            if is_known { Range::new(begin, end) } else { Range::new(Expr::zero(), extent.clone()) }
+            other(&range).filter(is_fixed).unwrap_or_else(|| Range::new(Expr::zero(), extent.clone()))
         });
         Some(Subset(ranges.collect()))
     }

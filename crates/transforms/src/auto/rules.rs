@@ -290,7 +290,8 @@ impl Run<'_> {
 
     /// Maps that add sums become one map for each term, where that gains: terms may be products of matrices.
     fn sums_of_products(&mut self) {
-        let sums = places(self.pipeline.program(), &TaskletFission::default());
+        // Most tasklets assign no sum, and predictions take time.
+        let sums = matches(self.pipeline.program(), &TaskletFission::default());
         let names: Vec<String> = sums.iter().map(|found| name(self.pipeline.program(), found)).collect();
         for at in names {
             let place = place_at(self.pipeline.program(), &TaskletFission::default(), &at);

@@ -6,7 +6,8 @@ use sdfg::analysis::symbols::bound_symbols;
 use sdfg::analysis::{Use, bound_alias, leaf_edges, memlet_path, node_leads_to};
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{
-    Access, Container, ContainerId, ContainerKind, EdgeId, Flow, Memlet, NodeId, NodeKind, State, TaskletBody,
+    Access, Container, ContainerId, ContainerKind, EdgeId, Flow, Memlet, NodeId, NodeKind, State, StateId,
+    TaskletBody,
 };
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::{Expr, Symbol};
@@ -140,18 +141,8 @@ impl Transformation for RedundantReadSlice {
         let sdfg = editor.sdfg();
         let graph = sdfg.state(state);
         let slice = Slice::of(sdfg, graph, array, node).map_err(|_| EditError::NoNode(node))?;
-        let mut memlets = Vec::new();
-        for edge in segments(graph, graph.out_edges(node)) {
-            let mut memlet = graph.edge(edge).memlet.clone();
-            for access in memlet.accesses_mut().filter(|access| access.container == slice.id) {
-                *access = slice.composed(access).ok_or(EditError::NoEdge(edge))?;
-            }
-            memlets.push((edge, memlet));
-        }
         let out = graph.out_edges(node);
-        for (edge, memlet) in memlets {
-            editor.set_memlet(state, edge, memlet)?;
-        }
+        slice.replace_in(editor, state, &out)?;
         for edge in out {
             editor.redirect_source(state, edge, array, None)?;
         }
@@ -306,6 +297,23 @@ impl Slice {
             && dimensions.iter().enumerate().all(|(at, own)| own.is_none_or(|own| own == at))
             && dimensions.iter().all(Option::is_some);
         Ok(Slice { id, part, dimensions, keeps_rank, is_copy })
+    }
+
+    /// Lets the memlets of some edges, also inside of scopes, name the array in place of the slice.
+    pub(super) fn replace_in(
+        &self,
+        editor: &mut Editor<'_>,
+        state: StateId,
+        edges: &[EdgeId],
+    ) -> Result<(), EditError> {
+        for edge in segments(editor.state(state)?, edges.to_vec()) {
+            let mut memlet = editor.state(state)?.edge(edge).memlet.clone();
+            for access in memlet.accesses_mut().filter(|access| access.container == self.id) {
+                *access = self.composed(access).ok_or(EditError::NoEdge(edge))?;
+            }
+            editor.set_memlet(state, edge, memlet)?;
+        }
+        Ok(())
     }
 
     /// The access of the array in place of one of the slice.

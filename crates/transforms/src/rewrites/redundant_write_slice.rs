@@ -127,17 +127,7 @@ impl Transformation for RedundantWriteSlice {
         let graph = editor.state(state)?;
         let slice = written(editor.sdfg(), graph, node, array).map_err(|_| EditError::NoNode(node))?;
         let into = graph.in_edges(node);
-        let mut memlets = Vec::new();
-        for edge in segments(graph, into.clone()) {
-            let mut memlet = graph.edge(edge).memlet.clone();
-            for access in memlet.accesses_mut().filter(|access| access.container == slice.id) {
-                *access = slice.composed(access).ok_or(EditError::NoEdge(edge))?;
-            }
-            memlets.push((edge, memlet));
-        }
-        for (edge, memlet) in memlets {
-            editor.set_memlet(state, edge, memlet)?;
-        }
+        slice.replace_in(editor, state, &into)?;
         for edge in into {
             editor.redirect_destination(state, edge, array, None)?;
         }
