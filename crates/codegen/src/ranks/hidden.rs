@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::analysis::symbols::bound_symbols;
-use sdfg::analysis::{ScopeTree, work_of_iteration};
+use sdfg::analysis::{ScopeTree, work_of_iterations};
 use sdfg::ir::{NodeId, NodeKind, Sdfg, State, StateId};
 use sdfg::subset::Range;
 use sdfg::symbolic::{Expr, Symbol};
@@ -54,10 +54,11 @@ impl Hidden {
             let NodeKind::MapEntry(map) = &graph.node(*entry).kind else { return None };
             let params = map.params.iter().cloned().zip(map.ranges.0.iter().map(numbers));
             let params = params.map(|(param, numbers)| Some((param, numbers?))).collect::<Option<_>>()?;
-            let inner = tree.children(Some(*entry)).iter();
-            let operations =
-                |inner: NodeId| work_of_iteration(program, state, inner).total().known.as_int().unwrap_or(0);
-            let inner = inner.filter_map(|inner| Inner::of(program, graph, *inner, operations(*inner)));
+            let inside = tree.children(Some(*entry));
+            let inner = inside.iter().zip(work_of_iterations(program, state, inside));
+            let inner = inner.filter_map(|(inner, work)| {
+                Inner::of(program, graph, *inner, work.total().known.as_int().unwrap_or(0))
+            });
             Some(OverRanks { params, inner: inner.collect() })
         };
         let maps: Vec<OverRanks> = maps.iter().filter_map(over_ranks).collect();
@@ -97,7 +98,6 @@ impl OverRanks {
     fn seconds(&self, rank: usize, values: &BTreeMap<&Symbol, i64>, rates: &Rates) -> f64 {
         let (mut values, mut rest) = (values.clone(), rank as i64);
         for (param, (first, step, count)) in self.params.iter().rev() {
-            let count = (*count).max(1);
             values.insert(param, first + step * (rest % count));
             rest /= count;
         }

@@ -75,7 +75,7 @@ pub use binding::{bound_alias, bound_dimensions, connector_edges};
 pub use changed_parts::ChangedParts;
 pub use connectors::{TaskletConnectors, control_environment, control_environment_of};
 pub use control_graph::ControlGraph;
-pub use cost::{Cost, Costs, work_of_iteration};
+pub use cost::{Cost, Costs, work_of_iterations};
 pub use device::{Device, device_in, device_of};
 pub use dominators::DominatorTree;
 pub use filling::{FILLING, fills_output};

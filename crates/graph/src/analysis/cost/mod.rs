@@ -145,10 +145,11 @@ impl Costs {
     }
 }
 
-/// Operations of one iteration of a scope, of its code, calls and conflict resolutions, in symbols of the place inside of it. [`Costs`] knows
-/// them, too, and more that takes longer.
-pub fn work_of_iteration(sdfg: &Sdfg, state: StateId, entry: NodeId) -> Work {
-    StateCost::of(sdfg, &SymbolFacts::of(sdfg), state, 0).iteration(entry)
+/// Operations of one iteration of each of some scopes of a state, of its code, calls and conflict resolutions, in symbols of the place
+/// inside of it. [`Costs`] knows them, too, and more that takes longer.
+pub fn work_of_iterations(sdfg: &Sdfg, state: StateId, entries: &[NodeId]) -> Vec<Work> {
+    let cost = StateCost::of(sdfg, &SymbolFacts::of(sdfg), state, 0);
+    entries.iter().map(|entry| cost.iteration(*entry)).collect()
 }
 
 /// How often the blocks of an SDFG run.

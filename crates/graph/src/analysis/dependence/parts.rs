@@ -41,15 +41,11 @@ enum Side {
 fn common_bounds(first: &[Expr], second: &[Expr], side: Side) -> Vec<Expr> {
     let pairs = first.iter().flat_map(|own| second.iter().map(move |other| (own, other)));
     let common = |(own, other): (&Expr, &Expr)| {
-        let keeps_own = match side {
-            Side::Lower => is_at_most(own, other),
-            Side::Upper => is_at_most(other, own),
+        let [least, most] = match is_at_most(own, other) {
+            true => [own, other],
+            false => is_at_most(other, own).then_some([other, own])?,
         };
-        let keeps_other = match side {
-            Side::Lower => is_at_most(other, own),
-            Side::Upper => is_at_most(own, other),
-        };
-        if keeps_own { Some(own.clone()) } else { keeps_other.then(|| other.clone()) }
+        Some(if side == Side::Lower { least } else { most }.clone())
     };
     pairs.filter_map(common).collect()
 }
