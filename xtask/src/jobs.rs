@@ -96,16 +96,23 @@ pub(crate) fn mpi(options: &[&str]) -> Result<()> {
     example("sdfg-programs", "bench_mpi", options)
 }
 
-/// Runs random programs or DaCe's graphs on ranks of MPI, or moves data for so many seconds.
+/// Runs random programs or DaCe's graphs on ranks of MPI. For so many seconds, moves data or runs one handle of a program.
 ///
 /// # Errors
 /// As [`mpi`].
 pub(crate) fn ranks(options: &[&str]) -> Result<()> {
     install_mpi()?;
-    if let ["--soak", seconds] = options {
+    let soak = match options {
+        ["--soak", seconds] => Some((seconds, ["mpi", "memory_does_not_grow"])),
+        ["--soak", seconds, "--runs"] => {
+            Some((seconds, ["cli", "rank_libraries::runs_of_one_handle_do_not_grow"]))
+        }
+        _ => None,
+    };
+    if let Some((seconds, [target, test])) = soak {
         // nextest ends long tests.
-        let test = ["test", "-p", "sdfg-codegen", "--test", "mpi", "--", "--exact", "memory_does_not_grow"];
-        return step::check(step::cargo(test).arg("--nocapture").env("SDFG_MPI_SECONDS", seconds));
+        let test = ["test", "--workspace", "--test", target, "--", "--exact", test, "--nocapture"];
+        return step::check(step::cargo(test).env("SDFG_MPI_SECONDS", seconds));
     }
     example("sdfg-programs", "ranks", options)
 }

@@ -81,8 +81,9 @@ Commands:
                     Distribute random programs by random strategies over ranks of MPI (default 4), and compare the results
                     with the interpreter; --on distributes the example programs or PolyBench's kernels (MINI or tiny); --corpus distributes
                     DaCe's graphs in $SDFG_CORPUS, and compares with their outputs
-  ranks --soak SECONDS
-                    Move data between four ranks again and again; fail if memory, requests or communicators grow
+  ranks --soak SECONDS [--runs]
+                    Move data between four ranks again and again, with --runs in runs of one handle of a compiled program;
+                    fail if memory, requests or communicators grow
   corpus [--dir D] [--target llvm|c|cuda|cuda-driver|opencl|dace] [--table FILE] [NAME..]
                     Run DaCe's graphs in a folder in the interpreter and as native code and compare their outputs (default
                     folder $SDFG_CORPUS or ../shared/corpus); --table writes docs/dace-coverage.md;
@@ -99,10 +100,10 @@ Commands:
                     the interpreter with native code on generated inputs; --dace compares with DaCe
   faults [--in-place] [NAME..]
                     Plant faults in a copy of the tree, and report the test that finds each
-  mutate [--seed S] [--count N] [--files PATH].. [--only NUMBER,..] [--list] [--in-place] [--recorded] [--jobs N]
-         [--without TEST,..]
-                    Draw mutations of crates/transforms (60, seed 1) from the list of cargo-mutants, and report the test that
-                    finds each; --list prints them; --in-place changes this tree and not a copy, to reuse its build;
+  mutate [--of transforms|ranks] [--seed S] [--count N] [--files PATH].. [--only NUMBER,..] [--list] [--in-place]
+         [--recorded] [--jobs N] [--without TEST,..]
+                    Draw mutations of crates/transforms, or of the code for ranks (60, seed 1), from the list of cargo-mutants, and
+                    report the test that finds each; --list prints them; --in-place changes this tree and not a copy, to reuse its build;
                     --recorded reuses the record of the last run with these mutations; --jobs tests
                     some side by side; --without leaves out tests
   fuzz [text|json|dace|validation] [--seconds N]

@@ -150,6 +150,24 @@ fn runs_take_halos_from_their_owners() {
     succeeds(&ranked.launch(3, &main, &[], &[]), "");
 }
 
+/// Runs of one handle need no more memory, requests and communicators, with halos that travel while interiors are computed: for a
+/// second, or for as many as `SDFG_MPI_SECONDS` says.
+#[test]
+fn runs_of_one_handle_do_not_grow() {
+    let Some(ranked) = Ranked::new() else { return };
+    let overlapped = ranked.bench.run(&["transform", "four.sdft", "HaloOverlap", "--everywhere"]);
+    assert!(overlapped.stdout.matches("schedule(mpi)").count() == 4, "{overlapped:?}");
+    ranked.bench.file("overlapped.sdft", &overlapped.stdout);
+    ranked.bench.run(&["compile", "overlapped.sdft", "--emit", "package", "-o", "package"]).prints(&[]);
+    let compiler = ranked.mpi.compiler().display().to_string();
+    let source = repository("tests/c/rank_soak.c");
+    let Some(main) = ranked.build(&compiler, &[&source], "soak") else { return };
+    let seconds = std::env::var("SDFG_MPI_SECONDS").unwrap_or("1".to_owned());
+    let output = ranked.launch(4, &main, &[&seconds], &[]);
+    eprintln!("{}", String::from_utf8_lossy(&output.stdout));
+    succeeds(&output, "rank 3: ");
+}
+
 #[test]
 fn libraries_move_several_arrays_together() {
     let Some(Ranked { bench, mpi, .. }) = Ranked::new() else { return };
