@@ -30,7 +30,8 @@ pub(crate) enum Outcome {
 pub(crate) struct Part {
     /// The packages with these tests.
     pub(crate) of: Vec<String>,
-    /// The packages that are built. They decide the features of the packages that they depend on.
+    /// The packages that are built, the workspace without one. They decide the features of the packages that they
+    /// depend on.
     pub(crate) built: Vec<String>,
     /// Cargo's arguments for the targets that are built; all tests without one.
     pub(crate) targets: Vec<String>,
@@ -159,8 +160,11 @@ impl<'t> Suite<'t> {
     }
 }
 
-/// Cargo's arguments for some packages.
+/// Cargo's arguments for some packages, or for the workspace.
 fn packages(names: &[String]) -> Vec<&str> {
+    if names.is_empty() {
+        return vec!["--workspace"];
+    }
     names.iter().flat_map(|package| ["--package", package]).collect()
 }
 

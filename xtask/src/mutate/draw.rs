@@ -108,7 +108,10 @@ fn range_of(text: &str, span: Span) -> Option<Range<usize>> {
 
 fn entries(root: &Path, options: &Options) -> Result<Vec<Entry>> {
     let mut command = Command::new(cargo_mutants()?);
-    command.args(["mutants", "--list", "--json", "--package", &options.package()?]).current_dir(root);
+    command.args(["mutants", "--list", "--json"]).current_dir(root);
+    for package in options.packages() {
+        command.args(["--package", &package]);
+    }
     for files in &options.files {
         let files = files.trim_end_matches('/');
         command.args(["--file", files, "--file", &format!("{files}/**")]);

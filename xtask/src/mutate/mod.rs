@@ -22,44 +22,95 @@ use crate::{setup, workspace};
 use draw::Mutation;
 use reach::{Tests, Verdict};
 
-/// The crate that is mutated without `--files`.
-const FILES: &str = "crates/transforms/src";
+/// Code that is mutated, with the tests that may find its mutations.
+struct Subject {
+    /// The value of `--of`.
+    name: &'static str,
+    /// The files and folders that are mutated without `--files`.
+    files: &'static [&'static str],
+    /// The targets with the tests, besides the libraries.
+    targets: &'static [&'static str],
+    /// The filter expression of the tests.
+    tests: &'static str,
+}
 
-/// Files of that crate that are left out: the strategy search, which has planted faults of its own, and random
-/// numbers, of which any are right.
+/// Files that are left out: the strategy search, which has planted faults of its own, and random numbers, of
+/// which any are right.
 const LEFT_OUT: [&str; 2] = ["crates/transforms/src/strategy/**", "crates/transforms/src/random.rs"];
 
-/// Targets with tests of transformations.
-const TARGETS: [&str; 17] = [
-    "transformations",
-    "rewrites",
-    "rewritten",
-    "forced",
-    "known_wrong",
-    "loops",
-    "control_flow",
-    "transformation_pages",
-    "own_transformation",
-    "control",
-    "facts",
-    "minimize",
-    "matmul_chain",
-    "vector_maps",
-    "polybench",
-    "random",
-    "cli",
+/// The transformations, and the distribution over ranks. The first one is mutated without `--of`.
+const SUBJECTS: [Subject; 2] = [
+    Subject {
+        name: "transforms",
+        files: &["crates/transforms/src"],
+        targets: &[
+            "transformations",
+            "rewrites",
+            "rewritten",
+            "forced",
+            "known_wrong",
+            "loops",
+            "control_flow",
+            "transformation_pages",
+            "own_transformation",
+            "control",
+            "facts",
+            "minimize",
+            "matmul_chain",
+            "vector_maps",
+            "polybench",
+            "random",
+            "cli",
+        ],
+        tests: "package(sdfg-transforms) & not test(/^strategy::/) \
+            | package(sdfg-library) & binary(transformations) \
+            | package(sdfg-programs) & not binary(random) & not binary(polybench) & not test(/^survey::/) \
+            | binary(random) & test(/transformation|chain|simplif/) \
+            | binary(polybench) & test(/transform|chain|simplif|match/) \
+            | package(sdfg-cli) & test(/transform|chain|simplif/)",
+    },
+    Subject {
+        name: "ranks",
+        files: &[
+            "crates/codegen/src/lower/communication.rs",
+            "crates/codegen/src/mpi",
+            "crates/codegen/src/ranks",
+            "crates/transforms/src/distribute",
+            "crates/transforms/src/distribute.rs",
+            "crates/transforms/src/ranks.rs",
+            "crates/transforms/src/rewrites/distribute_container.rs",
+            "crates/transforms/src/rewrites/halo_overlap.rs",
+            "crates/transforms/src/rewrites/map_storage.rs",
+            "crates/transforms/src/rewrites/mpi_transform.rs",
+            "crates/transforms/src/rewrites/redundant_redistribution.rs",
+        ],
+        targets: &[
+            "mpi",
+            "rank_functions",
+            "rewrites",
+            "rewritten",
+            "forced",
+            "ranks",
+            "predicted_bytes",
+            "random",
+            "transformation_pages",
+            "transformations",
+            "cli",
+        ],
+        tests: "package(sdfg-codegen) & (test(/^(ranks|mpi|header|interface)::/) | binary(mpi) | binary(rank_functions)) \
+            | package(sdfg-transforms) & (test(/distribut|rank|own_part/) | binary(rewrites)) \
+            | binary(rewritten) & test(/^(copy_hoisting|halo_overlap|map_storage|mpi_transform|redistribution)::/) \
+            | binary(forced) & test(/rank/) \
+            | package(sdfg-library) & binary(transformations) & test(/rank/) \
+            | package(sdfg-programs) & (test(/halos|distribut/) | binary(ranks) | binary(predicted_bytes)) \
+            | binary(transformation_pages) \
+            | package(sdfg-cli) & test(/^rank|^strategy|distribut/)",
+    },
 ];
-
-/// The tests of these targets that transform programs.
-const TESTS: &str = "package(sdfg-transforms) & not test(/^strategy::/) \
-    | package(sdfg-library) & binary(transformations) \
-    | package(sdfg-programs) & not binary(random) & not binary(polybench) & not test(/^survey::/) \
-    | binary(random) & test(/transformation|chain|simplif/) \
-    | binary(polybench) & test(/transform|chain|simplif|match/) \
-    | package(sdfg-cli) & test(/transform|chain|simplif/)";
 
 /// The options of the command.
 struct Options {
+    subject: &'static Subject,
     seed: u64,
     count: usize,
     /// Files and folders.
@@ -78,6 +129,7 @@ struct Options {
 impl Options {
     fn read(options: &[&str]) -> Result<Self> {
         let mut read = Self {
+            subject: &SUBJECTS[0],
             seed: 1,
             count: 60,
             files: Vec::new(),
@@ -96,6 +148,7 @@ impl Options {
             match *option {
                 "--seed" => read.seed = number(value()?)?,
                 "--count" => read.count = number(value()?)? as usize,
+                "--of" => read.subject = subject(value()?)?,
                 "--files" => read.files.push((*value()?).to_owned()),
                 "--only" => {
                     let numbers: Result<Vec<u64>> = value()?.split(',').map(number).collect();
@@ -110,35 +163,30 @@ impl Options {
             }
         }
         if read.files.is_empty() {
-            read.files.push(FILES.to_owned());
+            read.files.extend(read.subject.files.iter().map(|file| (*file).to_owned()));
         }
-        read.package()?;
         Ok(read)
     }
 
-    /// The package of the files.
-    fn package(&self) -> Result<String> {
-        let packages: BTreeSet<String> =
-            self.files.iter().map(|file| parts(Path::new(file))[0][0].clone()).collect();
-        match packages.iter().collect::<Vec<_>>()[..] {
-            [package] => Ok(package.clone()),
-            _ => bail!("`mutate` takes files of one package; these are of {}", {
-                packages.into_iter().collect::<Vec<_>>().join(", ")
-            }),
-        }
+    /// The packages of the files.
+    fn packages(&self) -> BTreeSet<String> {
+        self.files.iter().map(|file| parts(Path::new(file))[0][0].clone()).collect()
     }
 
-    /// The tests that may find a mutation.
-    fn part(&self) -> Result<Part> {
-        let package = self.package()?;
-        if package != "sdfg-transforms" {
-            let of: Vec<String> = parts(Path::new(&self.files[0])).into_iter().flatten().collect();
-            return Ok(Part { only: self.without("all()"), ..Part::of(of.clone(), of) });
+    /// The tests that may find a mutation: those of the subject if it has all files, otherwise all of the packages.
+    fn part(&self) -> Part {
+        let of: BTreeSet<String> =
+            self.files.iter().flat_map(|file| parts(Path::new(file))).flatten().collect();
+        let of: Vec<String> = of.into_iter().collect();
+        let is_of_subject =
+            |file: &String| self.subject.files.iter().any(|of| Path::new(file).starts_with(of));
+        if !self.files.iter().all(is_of_subject) {
+            return Part { only: self.without("all()"), ..Part::of(of.clone(), of) };
         }
-        let of = [package.as_str(), "sdfg-library", "sdfg-programs", "sdfg-cli"].map(str::to_owned).to_vec();
-        let targets = TARGETS.iter().flat_map(|target| ["--test", target]);
+        let targets = self.subject.targets.iter().flat_map(|target| ["--test", target]);
         let targets = std::iter::once("--lib").chain(targets).map(str::to_owned).collect();
-        Ok(Part { built: of.clone(), of, targets, only: self.without(TESTS) })
+        // The workspace has the features of other builds, which this one reuses.
+        Part { built: Vec::new(), of, targets, only: self.without(self.subject.tests) }
     }
 
     /// The filter expression without the tests that are left out.
@@ -146,6 +194,13 @@ impl Options {
         let names = self.without.iter().map(|name| format!("and not test(={name})"));
         Some(format!("({tests}) {}", names.collect::<Vec<_>>().join(" ")))
     }
+}
+
+/// The subject with a name.
+fn subject(name: &str) -> Result<&'static Subject> {
+    let names = SUBJECTS.map(|subject| subject.name).join("` and `");
+    let found = SUBJECTS.iter().find(|subject| subject.name == name);
+    found.with_context(|| format!("`mutate` has no subject `{name}`: there are `{names}`"))
 }
 
 /// The mutations without those that do not build, by verdict.
@@ -184,7 +239,7 @@ pub(crate) fn run(options: &[&str]) -> Result<()> {
     if !suite.nextest {
         bail!("`mutate` needs cargo-nextest: cargo install cargo-nextest --locked");
     }
-    let part = options.part()?;
+    let part = options.part();
     let judged = judged::read(&root)?;
     let equivalent =
         |mutation: &Mutation| judged.iter().find(|entry| entry.is(mutation)).map(|entry| entry.why.as_str());
