@@ -72,7 +72,6 @@ const SUBJECTS: [Subject; 2] = [
     Subject {
         name: "ranks",
         files: &[
-            "crates/codegen/src/lower/communication.rs",
             "crates/codegen/src/mpi",
             "crates/codegen/src/ranks",
             "crates/transforms/src/distribute",
