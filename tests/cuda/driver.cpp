@@ -421,10 +421,15 @@ int cuMemcpy2DUnaligned_v2(const Rows *rows) {
 }
 int cuPointerGetAttribute(void *value, int attribute, uint64_t address) {
     ENTER;
-    if (attribute != 2 || !is_of_any(address)) {
+    if (!is_of_any(address)) {
         return InvalidValue;
     }
-    *(int *)value = 2;
+    switch (attribute) {
+    case 2: *(int *)value = 2; break;
+    case 8: *(unsigned *)value = 0; break;
+    case 9: *(int *)value = is_of(devices[1], address, 1); break;
+    default: return InvalidValue;
+    }
     return Success;
 }
 int cuLaunchKernel(Function *function, unsigned x, unsigned y, unsigned z, unsigned threads_x, unsigned threads_y, unsigned threads_z, unsigned shared, StandInStream *asked, void **arguments, void **extra) {

@@ -17,11 +17,18 @@ int main(void) {
     CALL(cuDevicePrimaryCtxRetain, (void **, int), &other, 1);
     CALL(cuCtxPushCurrent_v2, (void *), other);
     stream = make_stream();
+    void *const of_other = make_memory(BYTES);
 #else
     void *const stream = make_stream();
 #endif
     CHECK(started_start(handle, stream, memory[0], memory[1], memory[2], memory[3], N) == STARTED_DEVICE);
     CHECK(strstr(started_error(handle), "belongs to another") != NULL);
+#ifdef CUDA_DRIVER
+    /* Memory of another device. */
+    CHECK(started_run(handle, memory[0], memory[1], (double *)of_other, memory[3], N) == STARTED_DEVICE);
+    CHECK(strstr(started_error(handle), "`C` is memory of device 1 (Stand-in S90), and the program runs on device 0 (Stand-in S80)") != NULL);
+    free_memory(of_other);
+#endif
     /* The next run is as before. */
     CHECK(started_run(handle, memory[0], memory[1], memory[2], memory[3], N) == 0);
     CHECK(started_start(handle, NULL, memory[0], memory[1], memory[2], memory[3], N) == 0);

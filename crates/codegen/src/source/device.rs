@@ -4,7 +4,7 @@ use sdfg::symbolic::Expr;
 
 use super::dialect::Dialect;
 use super::error::{Print, defect};
-use super::function::Function;
+use super::function::{Function, quoted};
 use super::memory::product;
 use super::program::Program;
 use super::text::Code;
@@ -191,7 +191,8 @@ impl Program<'_> {
                 "if ({host} != NULL) {{ sdfg_device_free(handle->device, (void *)(uintptr_t){name}); }}"
             ));
             f.on_success_of(&format!(
-                "sdfg_device_lend(handle->device, (void **)(uintptr_t)&{name}, {bytes}, &{host})"
+                "sdfg_device_lend(handle->device, {}, (void **)(uintptr_t)&{name}, {bytes}, &{host})",
+                quoted(&self.plan.buffer(argument.buffer).name)
             ))?;
         }
         Ok(())

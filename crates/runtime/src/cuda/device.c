@@ -26,6 +26,8 @@ enum {
     SDFG_CU_NON_BLOCKING = 1,
     SDFG_CU_WITHOUT_TIME = 2,
     SDFG_CU_POINTER_MEMORY = 2,
+    SDFG_CU_POINTER_MANAGED = 8,
+    SDFG_CU_POINTER_DEVICE = 9,
     SDFG_CU_OF_HOST = 1,
     SDFG_CU_OF_DEVICE = 2
 };
@@ -592,6 +594,29 @@ SDFG_DEVICE_FUNCTION bool sdfg_device_has(sdfg_device *device, const void *addre
     return sdfg_device_leave(device, error) == SDFG_CU_SUCCESS && memory == SDFG_CU_OF_DEVICE;
 }
 
+/* Whether kernels of the device may use memory of the caller on a device. Managed memory is that of all devices. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_must_own(sdfg_device *device, const char *name, const void *address) {
+    const sdfg_cu_address at = (sdfg_cu_address)(uintptr_t)address;
+    int owner = 0;
+    unsigned is_managed = 0;
+    if (sdfg_device_find(device, address) != NULL || sdfg_device_enter(device) != SDFG_CU_SUCCESS) {
+        return 0;
+    }
+    int error = device->cuPointerGetAttribute(&owner, SDFG_CU_POINTER_DEVICE, at);
+    if (error == SDFG_CU_SUCCESS && owner != device->device && device->cuPointerGetAttribute(&is_managed, SDFG_CU_POINTER_MANAGED, at) != SDFG_CU_SUCCESS) {
+        is_managed = 0;
+    }
+    error = sdfg_device_leave(device, error);
+    if (error != SDFG_CU_SUCCESS || owner == device->device || is_managed != 0) {
+        return 0;
+    }
+    char names[2][256] = { { 0 }, { 0 } };
+    (void)device->cuDeviceGetName(names[0], sizeof names[0] - 1, owner);
+    (void)device->cuDeviceGetName(names[1], sizeof names[1] - 1, device->device);
+    snprintf(device->text, sizeof device->text, "`%s` is memory of device %d (%s), and the program runs on device %d (%s); copy it, or choose the device by the configuration or SDFG_DEVICE", name, owner, names[0], device->device, names[1]);
+    return SDFG_DEVICE_FAILED;
+}
+
 /* Gives memory that is kept for later back to the device. Commands may still use it. */
 SDFG_DEVICE_FUNCTION void sdfg_device_release(sdfg_device *device) {
     for (uint32_t n = 1; n < device->n_streams; ++n) {
@@ -920,12 +945,15 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_end_run(sdfg_device *device) {
 }
 
 /* Lends memory of the host to the device: the pointer becomes the address of a copy, and `host` what it was. Memory of the
- * device stays where it is, and `host` is then NULL. */
-SDFG_DEVICE_FUNCTION int32_t sdfg_device_lend(sdfg_device *device, void **pointer, size_t bytes, void **host) {
+ * device stays where it is, and `host` is then NULL; memory of another device is refused. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_lend(sdfg_device *device, const char *name, void **pointer, size_t bytes, void **host) {
     void *copy = NULL;
     *host = NULL;
-    if (*pointer == NULL || sdfg_device_has(device, *pointer)) {
+    if (*pointer == NULL) {
         return 0;
+    }
+    if (sdfg_device_has(device, *pointer)) {
+        return sdfg_device_must_own(device, name, *pointer);
     }
     int32_t status = sdfg_device_allocate(device, &copy, bytes);
     if (status == 0) {

@@ -785,8 +785,9 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_import(sdfg_device *device, void *memor
 
 /* Lends memory of the host to the device: the pointer becomes the address of a copy, and `host` what it was. Memory of the
  * device stays where it is, and `host` is then NULL. */
-SDFG_DEVICE_FUNCTION int32_t sdfg_device_lend(sdfg_device *device, void **pointer, size_t bytes, void **host) {
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_lend(sdfg_device *device, const char *name, void **pointer, size_t bytes, void **host) {
     void *copy = NULL;
+    (void)name;
     *host = NULL;
     if (*pointer == NULL || sdfg_device_find(device, *pointer) != NULL) {
         return 0;
