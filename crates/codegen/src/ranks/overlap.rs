@@ -69,11 +69,14 @@ pub(super) fn put_between(
 
 #[cfg(test)]
 mod tests {
-    use super::super::localise;
+    use sdfg::ir::NodeId;
+
+    use super::super::{RankProgram, localise};
+    use super::leads_to;
     use crate::mpi::MoveKind;
 
-    /// The moves of a program with an interior and a border, whose map over the interior has this range and reads at this distance.
-    fn moves(range: &str, read: &str, extra: &str) -> Vec<MoveKind> {
+    /// A program with an interior and a border, whose map over the interior has this range and reads at this distance.
+    fn local(range: &str, read: &str, extra: &str) -> RankProgram {
         let text = format!(
             "sdfg p {{
   symbol N: i64
@@ -116,7 +119,12 @@ mod tests {
             sdfg::text::parse("p.sdft", &text).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
         let local = localise(&program).unwrap_or_else(|error| panic!("{error}\n{text}"));
         local.validated().unwrap_or_else(|rejected| panic!("{rejected}"));
-        local.moves.into_iter().map(|(_, kind)| kind).collect()
+        local
+    }
+
+    /// The moves of this program.
+    fn moves(range: &str, read: &str, extra: &str) -> Vec<MoveKind> {
+        local(range, read, extra).moves.into_iter().map(|(_, kind)| kind).collect()
     }
 
     const INTERIOR: &str = "max(1, N*p // 2 + 1):min(N - 1, (N*p + N) // 2 - 1)";
@@ -141,5 +149,26 @@ mod tests {
         assert_eq!(moves(INTERIOR, "A[min(i, N - 1)]", ""), whole);
         // It waits for something that comes after the messages.
         assert_eq!(moves(INTERIOR, "A[i - 1]", "order border -> inside"), whole);
+    }
+
+    #[test]
+    fn messages_end_after_the_interior_and_before_the_border() {
+        let local = local(INTERIOR, "A[i - 1]", "");
+        let (_, state) = local.program.states().next().unwrap();
+        let named = |is: &dyn Fn(&str) -> bool| -> NodeId {
+            state.nodes().find(|(_, node)| is(&node.label)).map(|(id, _)| id).unwrap()
+        };
+        let calls: Vec<NodeId> = state
+            .nodes()
+            .filter(|(id, _)| {
+                state.each_in_edge(*id).any(|(_, edge)| edge.dst_connector.as_deref() == Some("words"))
+            })
+            .map(|(id, _)| id)
+            .collect();
+        let [one, other] = calls[..] else { panic!("{calls:?}") };
+        let [begin, finish] = if leads_to(state, one, other) { [one, other] } else { [other, one] };
+        let (interior, border) = (named(&|label| label == "m"), named(&|label| label == "n"));
+        assert!(leads_to(state, begin, interior) && leads_to(state, interior, finish));
+        assert!(leads_to(state, finish, border));
     }
 }
