@@ -10,13 +10,13 @@ mod runtime;
 
 use device::{parsed, plan_of};
 use sdfg::interpret::Arguments;
+use sdfg::ir::FloatMode;
+use sdfg_codegen::source::{SourceOptions, opencl_source};
 use sdfg_programs::random::Device;
 use sdfg_programs::trusted;
 
-/// Whether this machine has a device of OpenCL; a note if it has none.
-fn has_opencl() -> bool {
-    let program = parsed(
-        "sdfg one {
+/// A program with one kernel.
+const ONE: &str = "sdfg one {
   array A: f64[1] storage(gpu_global)
   state s {
     access A
@@ -26,8 +26,11 @@ fn has_opencl() -> bool {
     }
     m.A -> A
   }
-}",
-    );
+}";
+
+/// Whether this machine has a device of OpenCL; a note if it has none.
+fn has_opencl() -> bool {
+    let program = parsed(ONE);
     let plan = plan_of(&program, Device::OpenCl).unwrap_or_else(|error| panic!("{error}"));
     let library = Device::OpenCl.load(&plan).unwrap_or_else(|error| panic!("{error}"));
     let mut arguments = Arguments::new();
@@ -439,4 +442,19 @@ fn memory_of_the_device_for_each_iteration_is_refused() {
     if has_opencl() {
         runtime::memory_of_the_device_for_each_iteration_is_refused(Device::OpenCl);
     }
+}
+
+/// Devices join a product and a sum only where the floating-point mode lets them.
+#[test]
+fn strict_kernels_have_no_contraction() {
+    let plan = plan_of(&parsed(ONE), Device::OpenCl).unwrap_or_else(|error| panic!("{error}"));
+    let source = |floats| {
+        let options = SourceOptions { floats: Some(floats), ..SourceOptions::default() };
+        opencl_source(&plan, &options).unwrap_or_else(|error| panic!("{error}"))
+    };
+    let strict = source(FloatMode::Strict);
+    assert!(strict.contains("FP_CONTRACT OFF") && !strict.contains("-cl-fast-relaxed-math"));
+    let contracted = source(FloatMode::Contract);
+    assert!(contracted.contains("FP_CONTRACT ON") && !contracted.contains("-cl-fast-relaxed-math"));
+    assert!(source(FloatMode::Fast).contains("-cl-fast-relaxed-math"));
 }
