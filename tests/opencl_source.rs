@@ -458,3 +458,32 @@ fn strict_kernels_have_no_contraction() {
     assert!(contracted.contains("FP_CONTRACT ON") && !contracted.contains("-cl-fast-relaxed-math"));
     assert!(source(FloatMode::Fast).contains("-cl-fast-relaxed-math"));
 }
+
+/// A run that copies a scalar by value waits for its commands: the scalar is memory of the call.
+#[test]
+fn started_runs_wait_for_copies_of_scalars_by_value() {
+    let program = parsed(
+        "sdfg lone {
+  scalar s: f64
+  array B: f64[4] storage(gpu_global)
+  transient scalar S: f64 storage(gpu_global)
+  state one {
+    access s
+    access S
+    access B
+    map m [i = 0:4] schedule(gpu_grid) {
+      tasklet t (z) -> (y) { y = z }
+      m.S -> t.z: S
+      t.y -> m.B: B[i]
+    }
+    s -> S
+    S -> m.S
+    m.B -> B
+  }
+}",
+    );
+    let plan = plan_of(&program, Device::OpenCl).unwrap_or_else(|error| panic!("{error}"));
+    let text = opencl_source(&plan, &SourceOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+    assert!(text.contains("sdfg_device_finish(handle->device)"), "{text}");
+    assert!(!text.contains("if (!handle->sdfg_starts)"), "{text}");
+}
