@@ -603,7 +603,7 @@ X1 -> Y1: A[{}, 0:N] -> P#_1[0:N]
             ("V", "V[0:N]", "1", "N"),
             ("V", "V[2:N + 2]", "1", "N"),
             ("A", "A[N - 1, 0:N]", "1", "N"),
-            ("A", "A[0:N, 1]", "N", "N*N - N + 1"),
+            ("A", "A[0:N, N - 1]", "N", "N*N - N + 1"),
         ][rng.below(4)];
         let view = format!("f64[N] strides({stride}) size({size})");
         self.container(&format!("view L{}: {view}", self.number));
