@@ -153,7 +153,10 @@ fn runs_take_halos_from_their_owners() {
 /// Runs of one handle need no more memory, requests and communicators, with halos that travel while interiors are computed: for a
 /// second, or for as many as `SDFG_MPI_SECONDS` says.
 #[test]
-#[expect(clippy::print_stderr, reason = "a long run shows the memory, requests and communicators of each rank")]
+#[expect(
+    clippy::print_stderr,
+    reason = "a long run shows the memory, requests and communicators of each rank"
+)]
 fn runs_of_one_handle_do_not_grow() {
     let Some(ranked) = Ranked::new() else { return };
     let overlapped = ranked.bench.run(&["transform", "four.sdft", "HaloOverlap", "--everywhere"]);
