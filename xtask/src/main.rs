@@ -100,7 +100,7 @@ Commands:
                     the interpreter with native code on generated inputs; --dace compares with DaCe
   faults [--in-place] [NAME..]
                     Plant faults in a copy of the tree, and report the test that finds each
-  mutate [--of transforms|ranks] [--seed S] [--count N] [--files PATH].. [--only NUMBER,..] [--list] [--in-place]
+  mutate [--of transforms|ranks|device] [--seed S] [--count N] [--files PATH].. [--only NUMBER,..] [--list] [--in-place]
          [--recorded] [--jobs N] [--without TEST,..]
                     Draw mutations of crates/transforms, or of the code for ranks (60, seed 1), from the list of cargo-mutants, and
                     report the test that finds each; --list prints them; --in-place changes this tree and not a copy, to reuse its build;

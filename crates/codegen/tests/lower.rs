@@ -374,6 +374,145 @@ fn kernels_push_to_queues_with_room() {
     );
 }
 
+/// A kernel assigns a symbol that it is given, so the given value bounds no pushes behind the assignment.
+#[test]
+fn pushes_by_a_symbol_that_changes_have_no_bound() {
+    let refused = |after: &str| {
+        refused_on_device(&format!(
+            "sdfg p {{
+  symbol N: i64
+  array A: f64[N] storage(gpu_global)
+  transient stream S: f64 storage(gpu_global)
+  state s {{
+    access A
+    map g [i = 0:N] schedule(gpu_grid) {{
+      nested few (a) -> (more) with (width = 1) sdfg few {{
+        symbol width: i64
+        scalar a: f64
+        stream more: f64
+        state push {{
+          access a
+          access more
+          map w [j = 0:width] {{
+            tasklet t (x) -> (y) {{ y = x }}
+            w.a -> t.x: a
+            t.y -> w.more: more
+          }}
+          a -> w.a
+          w.more -> more
+        }}
+{after}
+      }}
+      g.A -> few.a: A[i]
+      few.more -> g.S: S dynamic
+    }}
+    access S
+    A -> g.A
+    g.S -> S
+  }}
+}}"
+        ))
+    };
+    assert_eq!(refused(""), None);
+    let again = "        -> again with (width = 5 * width)
+        state again {
+          access a
+          access more
+          map v [j = 0:width] {
+            tasklet u (x) -> (y) { y = x }
+            v.a -> u.x: a
+            u.y -> v.more: more
+          }
+          a -> v.a
+          v.more -> more
+        }";
+    let (what, path) = refused(again).expect("a refusal");
+    assert!(
+        what.contains("a number of pushes to the stream `S` that is not known before the launch"),
+        "{what}"
+    );
+    assert_eq!(path, "p/s/g");
+}
+
+/// Iterations that only take elements wait for none of each other; iterations that push, too, may.
+#[test]
+fn iterations_wait_for_each_other_if_they_push_and_take() {
+    let of_map = |body: &str, edges: &str| {
+        plan(&format!(
+            "sdfg p {{
+  symbol N: i64
+  array A: f64[N]
+  transient stream S: f64
+  state fill {{
+    access A
+    access S
+    A -> S
+  }}
+  state s {{
+    access S
+    access A
+    map m [i = 0:N] {{
+{body}
+    }}
+    S -> m.S
+    m.A -> A
+{edges}
+  }}
+}}"
+        ))
+    };
+    let take = "      tasklet t (s) -> (a) { a = s }
+      m.S -> t.s: S
+      t.a -> m.A: A[i]";
+    let both = "      tasklet t (s) -> (a, more) {
+        a = s
+        more = s
+      }
+      m.S -> t.s: S
+      t.a -> m.A: A[i]
+      t.more -> m.S: S";
+    let alone = of_map(take, "");
+    assert!(!alone.contains("task"), "{alone}");
+    let together = of_map(both, "    access more = S\n    m.S -> more");
+    assert!(together.contains("task m i = 0:N:1 {"), "{together}");
+}
+
+/// A map beside a stream that it does not push to has the loops that it has without the stream.
+#[test]
+fn streams_do_not_keep_the_order_of_other_maps() {
+    let of_stream = |stream: &str, state: &str| {
+        plan(&format!(
+            "sdfg p {{
+  symbol N: i64
+  array A: f64[N, N]
+  array B: f64[N]
+{stream}
+  state s {{
+    access A
+    access B
+    map m [i = 0:N, j = 0:N] {{
+      tasklet t (a) -> (b) {{ b = a }}
+      m.A -> t.a: A[i, j]
+      t.b -> m.B: B[j] wcr(sum)
+    }}
+    A -> m.A
+    m.B -> B
+  }}
+{state}
+}}"
+        ))
+    };
+    let loops = |plan: &str| {
+        let map = plan.split("# map m\n").nth(1).expect("the map");
+        map.lines().take_while(|line| line.trim() != "}").map(str::to_owned).collect::<Vec<_>>()
+    };
+    let without = loops(&of_stream("", ""));
+    let beside =
+        of_stream("  transient stream S: f64", "  state t { access A; access S; A -> S: A[0, 0] -> S }");
+    assert!(without[0].contains("j = 0:N:1"), "the dimension that the sums move with: {without:?}");
+    assert_eq!(loops(&beside), without);
+}
+
 /// Consume scopes on a device take elements of device queues until these are empty.
 #[test]
 fn consume_scopes_on_a_device_run_until_their_queue_is_empty() {

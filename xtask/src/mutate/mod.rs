@@ -38,8 +38,8 @@ struct Subject {
 /// which any are right.
 const LEFT_OUT: [&str; 2] = ["crates/transforms/src/strategy/**", "crates/transforms/src/random.rs"];
 
-/// The transformations, and the distribution over ranks. The first one is mutated without `--of`.
-const SUBJECTS: [Subject; 2] = [
+/// The transformations, the distribution over ranks, and the code for devices. The first one is mutated without `--of`.
+const SUBJECTS: [Subject; 3] = [
     Subject {
         name: "transforms",
         files: &["crates/transforms/src"],
@@ -104,6 +104,55 @@ const SUBJECTS: [Subject; 2] = [
             | package(sdfg-programs) & (test(/halos|distribut/) | binary(ranks) | binary(predicted_bytes)) \
             | binary(transformation_pages) \
             | package(sdfg-cli) & test(/^rank|^strategy|distribut/)",
+    },
+    Subject {
+        name: "device",
+        files: &[
+            "crates/codegen/src/lower/barrier.rs",
+            "crates/codegen/src/lower/blocking.rs",
+            "crates/codegen/src/lower/concurrency",
+            "crates/codegen/src/lower/consume_rounds.rs",
+            "crates/codegen/src/lower/device_queue.rs",
+            "crates/codegen/src/lower/kernel.rs",
+            "crates/codegen/src/lower/shared_reference.rs",
+            "crates/codegen/src/lower/space.rs",
+            "crates/codegen/src/plan/commands.rs",
+            "crates/codegen/src/plan/kept.rs",
+            "crates/codegen/src/plan/kernel.rs",
+            "crates/codegen/src/source/commands.rs",
+            "crates/codegen/src/source/cuda.rs",
+            "crates/codegen/src/source/device.rs",
+            "crates/codegen/src/source/dialect.rs",
+            "crates/codegen/src/source/kernel.rs",
+            "crates/codegen/src/source/nvrtc.rs",
+            "crates/codegen/src/source/opencl.rs",
+            "crates/codegen/src/source/push.rs",
+            "crates/codegen/src/source/queue.rs",
+            "crates/codegen/src/source/start.rs",
+            "crates/codegen/src/source/width.rs",
+            "crates/transforms/src/retarget.rs",
+            "crates/transforms/src/rewrites/copy_hoisting.rs",
+            "crates/transforms/src/rewrites/gpu_transform.rs",
+        ],
+        targets: &[
+            "plans",
+            "lower",
+            "cuda_source",
+            "cuda_driver",
+            "opencl_source",
+            "agreement",
+            "rewritten",
+            "forced",
+            "transformations",
+            "cli",
+        ],
+        tests: "package(sdfg-codegen) & (test(/^(lower|plan|source)::/) | binary(lower)) \
+            | binary(agreement) & test(/^.llvm. .*(queue|stream|consum|filters|deadlocks|tasks|components)/) \
+            | package(sdfg-transforms) & test(/copy_hoisting|gpu_transform|retarget|kernel|device/) \
+            | package(sdfg-library) & binary(transformations) & test(/kernel|gpu|device/) \
+            | package(sdfg-programs) \
+                & (binary(plans) | binary(cuda_source) | binary(cuda_driver) | binary(opencl_source)) \
+            | package(sdfg-cli) & test(/^cuda::|retarget/)",
     },
 ];
 
@@ -197,7 +246,7 @@ impl Options {
 
 /// The subject with a name.
 fn subject(name: &str) -> Result<&'static Subject> {
-    let names = SUBJECTS.map(|subject| subject.name).join("` and `");
+    let names = SUBJECTS.map(|subject| subject.name).join("`, `");
     let found = SUBJECTS.iter().find(|subject| subject.name == name);
     found.with_context(|| format!("`mutate` has no subject `{name}`: there are `{names}`"))
 }
