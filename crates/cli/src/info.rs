@@ -27,7 +27,8 @@ pub(crate) use ranks::bytes_of_largest_rank;
 /// Costs are those of one execution of each part, as expressions over the program's symbols. `--set` replaces symbols by numbers, which
 /// also gives costs without a closed form. `at most` marks upper bounds, and `unknown` marks costs that only a run determines.
 /// Memory is that of transients in native code, except for small ones on the stack; transients in one line share memory. For programs
-/// with kernels of a GPU, `device` lines are bytes of one call that copies move, and that kernels access in the memory of the device.
+/// with kernels of a GPU, there is also that of the device's pool and of blocks, and `device` lines are bytes of one call that copies
+/// move, and that kernels access in the memory of the device.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  sdfg info laplace.sdft\n  sdfg info laplace.sdft --set N=4096 --set T=100\n  sdfg print --format json laplace.sdft | sdfg info -"

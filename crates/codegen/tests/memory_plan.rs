@@ -1,10 +1,13 @@
-//! Tests of the arena of a handle: sharing of memory by transients, growth, reuse, and allocation failure.
+//! Tests of the arena of a handle: sharing of memory by transients, growth, reuse, and allocation failure; and of the bytes of device
+//! memories.
+
+use std::num::NonZeroU32;
 
 use sdfg::validate::validate;
 use sdfg_codegen::llvm::CompileOptions;
 use sdfg_codegen::load::{Call, CallError, Library};
 use sdfg_codegen::lower::{LowerOptions, Target, lower};
-use sdfg_codegen::plan::{MemoryUse, Plan};
+use sdfg_codegen::plan::{BlockMemory, DeviceMemory, MemoryUse, Plan};
 
 fn plan(source: &str) -> Plan {
     let program = sdfg::text::parse("program.sdft", source).unwrap_or_else(|errors| panic!("{errors:?}"));
@@ -206,6 +209,91 @@ fn what_no_expression_counts_is_named() {
         each_thread.into_iter().map(|(id, bytes)| (name(id), bytes.to_string())).collect();
     assert_eq!(each, [("row".to_owned(), "8*N".to_owned())]);
     assert_eq!(uncounted.into_iter().map(name).collect::<Vec<_>>(), ["late", "queue"]);
+}
+
+/// Transients of one device are in its pool while they live, memory of blocks belongs to kernels, and the host counts neither.
+#[test]
+fn memory_of_a_device_is_that_of_its_pool_and_of_blocks() {
+    let part = |name: &str, size: &str, after: &str| {
+        format!(
+            "    nested {name} (A) -> (A) sdfg {name} {{
+      symbol N: i64
+      array A: f64[N]
+      transient array D: f64[{size}] storage(gpu_global)
+      state put {{ access A; access D; A -> D: A[0:N] -> D[0:N] }}
+      state take {{ access A; access D; D -> A: D[0:N] -> A[0:N] }}
+    }}
+    access {after} = A
+    {name}.A -> {after}
+"
+        )
+    };
+    let source = format!(
+        "sdfg p {{
+  symbol N: i64
+  array A: f64[N]
+  transient array kept: f64[5] storage(gpu_global) lifetime(persistent)
+  transient array all: f32[N] storage(gpu_global)
+  transient array T: f64[40] storage(gpu_shared)
+  transient array late: f64[k] storage(gpu_global)
+  for l: r = 0:3 {{
+    state parts {{
+      access A
+{}{}
+      A -> one.A
+      first -> two.A
+    }}
+  }}
+  state kernel {{
+    access all
+    map rows [i = 0:N] schedule(gpu_grid) {{
+      map fill [j = 0:40] schedule(gpu_block) {{
+        tasklet t () -> (o) {{ o = 2 }}
+        t.o -> fill.T: T[j]
+      }}
+      access T
+      map add [j = 0:40] schedule(gpu_block) {{
+        tasklet u (x) -> (y) {{ y = f32(x) }}
+        add.T -> u.x: T[39 - j]
+        u.y -> add.all: all[i] wcr(sum)
+      }}
+      fill.T -> T
+      T -> add.T
+      add.all -> rows.all
+    }}
+    rows.all -> all
+  }}
+  state rest {{ access A; access kept; A -> kept: A[0] -> kept[0] }}
+  -> last with (k = N + 1)
+  state last {{ access A; access late; A -> late: A[0:N] -> late[0:N] }}
+}}",
+        part("one", "N", "first"),
+        part("two", "2*N", "second"),
+    );
+    let program = sdfg::text::parse("program.sdft", &source).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let validated = validate(program).unwrap_or_else(|rejected| panic!("{rejected}"));
+    let with_streams = |streams| {
+        let options = LowerOptions { device_streams: streams, ..LowerOptions::default() };
+        lower(&validated, &Target::cuda(), &options).unwrap_or_else(|error| panic!("{error}"))
+    };
+    let plan = with_streams(NonZeroU32::MIN);
+    let DeviceMemory { pool, most, unshared, persistent, blocks } = plan.device_memory();
+    let name = |id| plan.buffer(id).name.clone();
+    let pool: Vec<String> = pool.into_iter().map(|(id, bytes)| format!("{}: {bytes}", name(id))).collect();
+    assert_eq!(pool, ["all: 4*N", "D: 8*N", "D_1: 16*N"], "{plan}");
+    assert_eq!(most.to_string(), "20*N", "{plan}");
+    assert_eq!(unshared.to_string(), "28*N");
+    assert_eq!(persistent.to_string(), "40");
+    let [BlockMemory { kernel, buffers, bytes }] = &blocks[..] else { panic!("{blocks:?}") };
+    let names: Vec<String> = buffers.iter().map(|id| name(*id)).collect();
+    assert_eq!((kernel.as_str(), names, bytes.to_string()), ("rows", vec!["T".to_owned()], "320".to_owned()));
+    let host = plan.memory_use();
+    assert!(host.arena.is_zero() && host.persistent.is_zero(), "{host:?}");
+    assert_eq!(host.uncounted.into_iter().map(name).collect::<Vec<_>>(), ["late"]);
+    // Streams may hold what others have not freed yet.
+    let several = with_streams(LowerOptions::DEVICE_STREAMS);
+    let expected = if several.command_streams > 1 { "28*N" } else { "20*N" };
+    assert_eq!(several.device_memory().most.to_string(), expected);
 }
 
 /// The programs beside `agreement` that are about memory do share some.

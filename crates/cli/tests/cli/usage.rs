@@ -153,6 +153,7 @@ fn info_tells_which_transients_share_memory() {
         "  device: kernels read 0 bytes\n",
     ]);
     assert!(!answer.stdout.contains("not known"), "{answer:#?}");
+    answer.prints(&["  memory of the device: 8*N bytes at most for transients\n", "    8*N bytes: first\n"]);
     let map = "state a { access A; map m [i = 0:N] schedule(fpga_device) { tasklet t () -> (o) { o = 1 }; t.o -> m.A: A[i] }; m.A -> A }";
     bench.file("other.sdft", format!("sdfg other {{\n  symbol N: i64\n  array A: i64[N]\n  {map}\n}}\n"));
     bench.run(&["info", "other.sdft"]).prints(&["memory: not known", "`fpga_device`"]);
@@ -164,6 +165,65 @@ fn info_tells_which_transients_share_memory() {
     assert!(told.stderr.contains(warning), "{told:#?}");
     assert!(told.stderr.contains("`sdfg explain T002` tells more"), "{told:#?}");
     bench.run(&["compile", "device.sdft"]).fails(1, &["a cpu has no memory `device` (T002)"]);
+}
+
+#[test]
+fn info_tells_the_memory_of_blocks() {
+    let bench = Bench::new();
+    bench.file(
+        "blocks.sdft",
+        "sdfg blocks {
+  symbol N: i64
+  array A: f64[N, 40] storage(gpu_global)
+  array B: f64[N, 40] storage(gpu_global)
+  transient array T: f64[40] storage(gpu_shared)
+  transient array sums: f32[N] storage(gpu_global)
+  transient stream S: f64 storage(gpu_global)
+  state s {
+    access A
+    access B
+    access sums
+    access S
+    map rows [i = 0:N] schedule(gpu_grid) {
+      map fill [j = 0:40] schedule(gpu_block) {
+        tasklet t (a) -> (o) { o = 2 * a }
+        fill.A -> t.a: A[i, j]
+        t.o -> fill.T: T[j]
+      }
+      access T
+      map turn [j = 0:40] schedule(gpu_block) {
+        tasklet u (a) -> (o, s, e) {
+          o = a
+          s = f32(a)
+          if a > 0:
+              e = a
+        }
+        turn.T -> u.a: T[39 - j]
+        u.o -> turn.B: B[i, j]
+        u.s -> turn.sums: sums[i] wcr(sum)
+        u.e -> turn.S: S dynamic
+      }
+      rows.A -> fill.A
+      fill.T -> T
+      T -> turn.T
+      turn.B -> rows.B
+      turn.sums -> rows.sums
+      turn.S -> rows.S
+    }
+    A -> rows.A
+    rows.B -> B
+    rows.sums -> sums
+    rows.S -> S
+  }
+}
+",
+    );
+    let answer = bench.run(&["info", "blocks.sdft", "--set", "N=100"]);
+    answer.prints(&[
+        "  memory of the device: 400 bytes at most for transients\n    400 bytes: sums\n",
+        "  memory of each block of the kernel rows: 320 bytes: T\n",
+        "  memory that is not counted, as only a run decides its size: S\n",
+    ]);
 }
 
 /// Maps that lanes cannot run are told by `check`, with a code and a path, as `compile` refuses them.

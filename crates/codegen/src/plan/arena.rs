@@ -8,6 +8,7 @@ use sdfg::symbolic::{Assumptions, Expr, Truth};
 
 use super::buffer::{Allocation, Buffer, BufferId};
 use super::program::Plan;
+use super::space::Space;
 
 /// A place in the arena of the handle, as large as the largest of its buffers.
 ///
@@ -20,7 +21,7 @@ pub struct Slot {
     pub buffers: Vec<BufferId>,
 }
 
-/// Bytes that a run of a plan allocates for transients, over the symbols that the caller passes. Memory on the stack (a page
+/// Bytes of the host that a run of a plan allocates for transients, over the symbols that the caller passes. Memory on the stack (a page
 /// at most for each) and the gaps between slots (64 bytes at most, for places of 4 MiB and more 2 MiB) are not in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryUse {
@@ -34,17 +35,14 @@ pub struct MemoryUse {
     pub persistent: Expr,
     /// Transients of which every thread of a team has one while the team is at work, each with its bytes.
     pub each_thread: Vec<(BufferId, Expr)>,
-    /// Transients whose size only a run decides: queues, and what statements allocate.
+    /// Transients whose size only a run decides: queues, and what statements allocate, in memory of the host or of a device.
     pub uncounted: Vec<BufferId>,
 }
 
 impl Plan {
-    /// Memory of this plan for transients.
+    /// Memory of the host of this plan for transients; [`Plan::device_memory`] is that of a device.
     pub fn memory_use(&self) -> MemoryUse {
-        let mut known = Assumptions::new();
-        for symbol in self.symbols.iter().filter(|symbol| symbol.non_negative) {
-            known.nonnegative(symbol.name.clone());
-        }
+        let known = self.not_negative();
         let slots: Vec<Expr> = self.slots.iter().map(|slot| self.largest(slot, &known)).collect();
         let mut usage = MemoryUse {
             arena: sum(slots.iter().cloned()),
@@ -66,7 +64,9 @@ impl Plan {
                 | Allocation::Handle
                 | Allocation::Reference(_)
                 | Allocation::Constant(_) => {}
+                Allocation::Persistent if buffer.space == Space::DeviceGlobal => {}
                 Allocation::Persistent => usage.persistent = &usage.persistent + &buffer.bytes(),
+                Allocation::Dynamic if self.is_in_pool(id) => {}
                 Allocation::Thread if self.is_of_caller(&buffer.size) => {
                     usage.each_thread.push((id, buffer.bytes()));
                 }
@@ -76,6 +76,15 @@ impl Plan {
             }
         }
         usage
+    }
+
+    /// That symbols which the caller passes are not negative.
+    pub(super) fn not_negative(&self) -> Assumptions {
+        let mut known = Assumptions::new();
+        for symbol in self.symbols.iter().filter(|symbol| symbol.non_negative) {
+            known.nonnegative(symbol.name.clone());
+        }
+        known
     }
 
     /// Whether an expression uses symbol arguments only.
@@ -91,20 +100,22 @@ impl Plan {
 
     /// Bytes of the largest buffer of a slot.
     fn largest(&self, slot: &Slot, known: &Assumptions) -> Expr {
-        slot.buffers.iter().fold(Expr::zero(), |largest, buffer| {
-            let bytes = self.buffer(*buffer).bytes();
-            if bytes.le(&largest, known) == Truth::Proved {
-                largest
-            } else if largest.le(&bytes, known) == Truth::Proved {
-                bytes
-            } else {
-                Expr::max(&largest, &bytes)
-            }
-        })
+        let bytes = slot.buffers.iter().map(|buffer| self.buffer(*buffer).bytes());
+        bytes.fold(Expr::zero(), |largest, bytes| larger(largest, bytes, known))
     }
 }
 
-fn sum(bytes: impl Iterator<Item = Expr>) -> Expr {
+pub(super) fn larger(one: Expr, other: Expr, known: &Assumptions) -> Expr {
+    if other.le(&one, known) == Truth::Proved {
+        one
+    } else if one.le(&other, known) == Truth::Proved {
+        other
+    } else {
+        Expr::max(&one, &other)
+    }
+}
+
+pub(super) fn sum(bytes: impl Iterator<Item = Expr>) -> Expr {
     bytes.fold(Expr::zero(), |sum, bytes| sum + bytes)
 }
 
