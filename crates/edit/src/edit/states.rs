@@ -4,6 +4,7 @@ use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg_graph::analysis::accesses::{all_alias_targets, consume_condition_reads};
+use sdfg_graph::analysis::callbacks::state_calls_back;
 use sdfg_graph::analysis::{ScopeTree, memlet_path};
 use sdfg_graph::ir::{
     Block, BlockId, BlockKind, ContainerId, Edge, EdgeId, Flow, Loop, NodeId, NodeKind, RegionId, Sdfg,
@@ -160,6 +161,9 @@ impl Editor<'_> {
         }
         if sdfg.transitions_to(second).len() != 1 || sdfg.region(region).start == Some(second) {
             return Err(refuse("it is reached in other ways, too"));
+        }
+        if state_calls_back(sdfg.state(into)) && state_calls_back(sdfg.state(from)) {
+            return Err(refuse("both states call back, and nothing would order their calls"));
         }
         let added = sdfg.state(from).clone();
         let pairs = dependent(sdfg, sdfg.state(into), &added);

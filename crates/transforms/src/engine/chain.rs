@@ -16,7 +16,10 @@
 //! step `simplify` applies the strict transformations, at most `fuel` times if it has this parameter. A chain that was tuned has the
 //! measurement as `"tuned"` ([`Tuned`]).
 
-use std::path::Path;
+use std::fs::Permissions;
+use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 
 use sdfg::ir::Sdfg;
 use sdfg::path::{ElementPath, PathError};
@@ -350,13 +353,13 @@ impl Chain {
         Ok(Chain { steps, tuned: file.tuned })
     }
 
-    /// Writes the chain to a file.
+    /// Writes the chain to a file, whole or not at all. A pipe or device takes the text as it comes.
     ///
     /// # Errors
-    /// [`ChainError::File`].
+    /// [`ChainError::File`]; the file that was there is then untouched.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), ChainError> {
         let path = path.as_ref();
-        std::fs::write(path, self.to_json()?)
+        write_whole(path, &self.to_json()?)
             .map_err(|error| ChainError::File { path: path.display().to_string(), error })
     }
 
@@ -421,10 +424,47 @@ impl Chain {
     }
 }
 
+/// Writes a file beside the place, with the permissions that the process's mask leaves, and renames it.
+fn write_whole(path: &Path, text: &str) -> io::Result<()> {
+    // A symbolic link stays: the file that it names is replaced.
+    let path = path.canonicalize().unwrap_or_else(|_| PathBuf::from(path));
+    if path.metadata().as_ref().is_ok_and(|found| !found.is_file()) {
+        return std::fs::write(path, text);
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let ordinary = Permissions::from_mode(0o666);
+    let mut file = tempfile::Builder::new().prefix(".sdfg-").permissions(ordinary).tempfile_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.persist(&path).map(drop).map_err(|error| error.error)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::rewrites::MapTiling;
+
+    #[test]
+    fn a_saved_chain_replaces_the_file_as_a_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("a.json"), folder.path().join("b.json"));
+        std::fs::write(&file, "before").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        let reader = std::fs::File::open(&file).unwrap();
+        Chain::default().save(&link).unwrap();
+        assert_eq!(std::io::read_to_string(reader).unwrap(), "before");
+        assert_eq!(Chain::load(&file).unwrap(), Chain::default());
+        assert!(link.symlink_metadata().unwrap().is_symlink());
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o600, 0o600);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "temporary files are left");
+    }
+
+    #[test]
+    fn chains_are_written_to_devices_and_not_to_missing_folders() {
+        Chain::default().save("/dev/null").unwrap();
+        for place in ["/dev/full", "/nowhere/a.json"] {
+            assert!(matches!(Chain::default().save(place), Err(ChainError::File { .. })), "{place}");
+        }
+    }
 
     #[test]
     fn actions_have_the_names_of_their_transformations() {
