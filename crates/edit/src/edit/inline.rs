@@ -15,6 +15,7 @@ use sdfg_language::tasklet::Direction;
 use super::edge::Touched;
 use super::editor::Editor;
 use super::nested::check_conditions;
+use super::streams::lifetime_outside;
 use super::substitute::inlined;
 use super::{EditError, expect_node, names};
 
@@ -133,6 +134,9 @@ impl<'a, 'p> Inliner<'a, 'p> {
         in_scope: bool,
     ) -> Result<Meaning, EditError> {
         let mut container = nested.sdfg.container(id).clone();
+        if !in_scope {
+            container.lifetime = lifetime_outside(&nested.sdfg, id, self.editor.sdfg(), self.state)?;
+        }
         let refuse =
             |container: &str, reason| EditError::Container { container: container.to_owned(), reason };
         if in_scope

@@ -18,6 +18,7 @@ use super::control::expect_state_block;
 use super::editor::Editor;
 use super::inline::{Meaning, bound_part, outside, own_copy, translated};
 use super::nested::check_conditions;
+use super::streams::lifetime_outside;
 use super::{EditError, expect_node, names, substitute};
 
 impl Editor<'_> {
@@ -199,6 +200,7 @@ impl<'n> Blocks<'n> {
                 bound_part(editor.graph(state), node, nested, id)?
             } else {
                 let mut copy = container.clone();
+                copy.lifetime = lifetime_outside(inner, id, editor.sdfg(), state)?;
                 substitute::shape_of(&mut copy, nested, &blocks.values);
                 Meaning::Own(own_copy(editor, copy, &BTreeSet::new())?)
             };

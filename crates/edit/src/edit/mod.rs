@@ -38,6 +38,7 @@ mod snapshot;
 mod split;
 mod state_machine;
 mod states;
+mod streams;
 mod subgraph;
 mod substitute;
 mod touched;
@@ -55,6 +56,7 @@ pub use local::Cover;
 use sdfg_graph::ir::{Edge, EdgeId, NodeId, State};
 pub use snapshot::Snapshot;
 pub(crate) use snapshot::atomically;
+pub use streams::stream_of_one_state;
 pub use touched::{TouchedAt, TouchedPart};
 
 fn expect_node(state: &State, node: NodeId) -> Result<&sdfg_graph::ir::Node, EditError> {

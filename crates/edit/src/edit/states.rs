@@ -13,6 +13,7 @@ use sdfg_graph::ir::{
 
 use super::control::{expect_block, expect_state_block, jumps_out};
 use super::editor::Editor;
+use super::streams::stream_of_one_state;
 use super::{EditError, derived_block_label};
 
 impl Editor<'_> {
@@ -164,6 +165,9 @@ impl Editor<'_> {
         }
         if state_calls_back(sdfg.state(into)) && state_calls_back(sdfg.state(from)) {
             return Err(refuse("both states call back, and nothing would order their calls"));
+        }
+        if stream_of_one_state(sdfg, into, from).is_some() {
+            return Err(refuse("a stream of both states begins each of them without elements"));
         }
         let added = sdfg.state(from).clone();
         let pairs = dependent(sdfg, sdfg.state(into), &added);

@@ -29,6 +29,7 @@ use crate::pattern::{NodeClass, Pattern};
 ///   would no longer run at the same time. `serialize` permits it.
 /// - The called SDFG returns from a loop or branch, or a symbol gets its value from data.
 /// - A bound part is no subset, a transient cannot live outside, or a view shows a part of an argument.
+/// - The call may be repeated, and several of its states use a stream of the called SDFG, which is empty when a call begins.
 /// - Several states set a symbol of another type than `i64`.
 ///
 /// # Before

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use sdfg::analysis::callbacks::state_calls_back;
 use sdfg::analysis::symbols::free_symbols_of_state;
 use sdfg::analysis::{AccessSets, bound_alias};
-use sdfg::edit::{EditError, Editor};
+use sdfg::edit::{EditError, Editor, stream_of_one_state};
 use sdfg::ir::{BlockId, BlockKind, ContainerId, ContainerKind, Flow, Sdfg, State, Transition};
 use sdfg::symbolic::{Expr, Symbol};
 use serde::{Deserialize, Serialize};
@@ -29,6 +29,7 @@ use crate::pattern::{BlockClass, Pattern};
 /// - The first state uses such a symbol, or writes data that its value reads.
 /// - A transition to the first state sets such a symbol, too, or one that its value reads.
 /// - Both states call functions of the caller, whose order would not be kept.
+/// - Both states use a stream that is empty when a state begins (lifetime `state`).
 /// - The second state binds a view of a reference that the first state binds: views are bound when a state begins.
 /// - In a called SDFG, the states use two arguments that may share elements, and one of them is written: names of
 ///   containers put nodes in order.
@@ -156,6 +157,10 @@ impl Transformation for StateFusion {
                 "calls functions of the caller after the first state did",
             ));
         }
+        if let Some(stream) = emptied(site, first, second) {
+            let name = &site.sdfg.container(stream).name;
+            return Err(Refusal::container(name, "is empty when a state begins, and both states use it"));
+        }
         if let Some([view, reference]) = bound_before(site, first, second) {
             let [view, reference] = [view, reference].map(|id| &site.sdfg.container(id).name);
             let reason = format!("is bound to `{reference}`, which the first state binds");
@@ -188,6 +193,15 @@ impl Transformation for StateFusion {
         }
         editor.merge_states(first, second)
     }
+}
+
+/// A stream that both states use and that each of them begins without elements.
+fn emptied(site: &Site<'_>, first: BlockId, second: BlockId) -> Option<ContainerId> {
+    let [first, second] = [first, second].map(|block| match site.sdfg.block(block).kind {
+        BlockKind::State(state) => Some(state),
+        _ => None,
+    });
+    stream_of_one_state(site.sdfg, first?, second?)
 }
 
 /// A view of the second state that is bound to a reference which the first state binds, and the reference.

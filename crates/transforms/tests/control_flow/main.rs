@@ -7,6 +7,7 @@ mod empty_states;
 mod machines;
 mod scalars;
 mod stencils;
+mod streams;
 
 use sdfg::edit::Editor;
 use sdfg::interpret::{Arguments, Interpreter, Options, Order};
