@@ -1,13 +1,20 @@
 //! Functions that programs of ranks call to move data: one name for each signature.
 
+use sdfg::ir::Sdfg;
 use sdfg_codegen::llvm::CompileOptions;
 use sdfg_codegen::lower::lower;
 use sdfg_codegen::ranks::localise;
 
-/// The names of the functions of a program with these containers and this state, if one has native code for its calls.
-fn names(containers: &str, state: &str) -> Vec<String> {
+/// A program with these containers and this state.
+fn program(containers: &str, state: &str) -> Sdfg {
     let text = format!("sdfg p {{\n  symbol N: i64\n{containers}\n  state s {{\n{state}\n  }}\n}}\n");
-    let program = sdfg::text::parse("p.sdft", &text).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
+    sdfg::text::parse("p.sdft", &text).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"))
+}
+
+/// The names of the functions of a program, if one has native code for its calls.
+fn names(containers: &str, state: &str) -> Vec<String> {
+    let program = program(containers, state);
+    let text = sdfg::text::print(&program);
     let local = localise(&program).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let valid = local.validated().unwrap_or_else(|rejected| panic!("{rejected}\n{text}"));
     let options = CompileOptions::default();
@@ -42,4 +49,14 @@ fn single_elements_are_moved_by_their_addresses() {
         names(&one, "access B\naccess O\naccess P = B\nB -> O: B[3:4] -> O[0:1]\nO -> P: O[0:1] -> B[2:3]");
     assert_eq!(found, ["ranks_move_f64"]);
     assert_eq!(names(&one, "access B\naccess x\nB -> x: B[3] -> x"), ["ranks_move_f64"]);
+}
+
+/// A call for a move is told no strides: it would take other elements, or write behind the array.
+#[test]
+fn arrays_with_strides_are_not_moved() {
+    let containers = format!("{CUT}\n  array W: f64[N] strides(2) size(2*N)");
+    for state in ["access B\naccess W\nW -> B", "access B\naccess W\nB -> W"] {
+        let error = localise(&program(&containers, state)).expect_err("a refusal").to_string();
+        assert!(error.contains("a move of `W`, which is no packed array, is not supported"), "{error}");
+    }
 }

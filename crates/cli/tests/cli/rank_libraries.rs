@@ -9,24 +9,30 @@ use sdfg_codegen::mpi::{Launcher, Mpi};
 use crate::Bench;
 use crate::packages::{repository, skip};
 
-/// Shifts by one element and adds 1. The halos of `A` are not refreshed: arguments are current when a run begins.
+/// Shifts by one element and adds one of `W`, which all ranks hold. The halos of `A` are not refreshed: arguments are current when a run
+/// begins.
 const SHIFT: &str = "sdfg shift {
   symbol N: i64
   array A: f64[N] distribution(grid(3)[balanced(0, 0, N - 1) halo(0, 1)])
   array B: f64[N] distribution(grid(3)[balanced(0, 0, N - 1)])
+  array W: f64[2]
   state forth {
     access A
     access B
+    access W
     map tiles [k = 0:3] schedule(mpi) {
       map cells [i = k*(N - 1) // 3:(k + 1)*(N - 1) // 3] {
-        tasklet t (a) -> (b) { b = a + 1.0 }
+        tasklet t (a, w) -> (b) { b = a + w }
         cells.A -> t.a: A[i + 1]
+        cells.W -> t.w: W[1]
         t.b -> cells.B: B[i]
       }
       tiles.A -> cells.A
+      tiles.W -> cells.W
       cells.B -> tiles.B
     }
     A -> tiles.A
+    W -> tiles.W
     tiles.B -> B
   }
   state back {

@@ -176,6 +176,10 @@ impl Localising {
             if container.distribution != Distribution::Replicated && container.shape().is_empty() {
                 return unsupported(format!("the distributed scalar `{}`", container.name));
             }
+            // Words of moves know extents, and no strides.
+            if !container.kind.layout().is_none_or(Layout::is_packed) {
+                return unsupported(format!("a move of `{}`, which is no packed array,", container.name));
+            }
         }
         if source.shape().is_empty() {
             return unsupported(format!("a copy of the scalar `{}` to parts of a container", source.name));

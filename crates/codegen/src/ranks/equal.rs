@@ -8,10 +8,11 @@
 use std::collections::BTreeSet;
 
 use sdfg::analysis::ScopeTree;
+use sdfg::analysis::accesses::{all_alias_targets, memory_of_control_flow};
 use sdfg::dtype::{ElementType, ScalarType};
 use sdfg::ir::{
-    BlockId, BlockKind, ContainerId, ContainerKind, Distribution, Edge, EdgeId, Flow, Layout, NodeId,
-    NodeKind, Schedule, Sdfg, State, TaskletBody,
+    BlockId, BlockKind, ContainerId, Distribution, Edge, EdgeId, Flow, NodeId, NodeKind, Schedule, Sdfg,
+    State, TaskletBody,
 };
 use sdfg::syntax::{BinaryOp, Expression, ExpressionKind, visit_block};
 
@@ -23,7 +24,7 @@ const EXACT: [&str; 12] =
 
 /// States whose results rank 0 has to broadcast, as their blocks, with the containers.
 pub(super) fn broadcasts(program: &Sdfg) -> Vec<(BlockId, ContainerId)> {
-    let read: BTreeSet<ContainerId> = read_by_control_flow(program).map(|(_, id)| id).collect();
+    let read = memory_of_control_flow(program);
     let mut differing = BTreeSet::new();
     if read.is_empty() {
         return Vec::new();
@@ -48,8 +49,9 @@ pub(super) fn broadcasts(program: &Sdfg) -> Vec<(BlockId, ContainerId)> {
             }
         }
     }
-    let wanted: BTreeSet<ContainerId> =
-        read.intersection(&differing).copied().filter(|id| can_be_sent(program, *id)).collect();
+    // A view or reference has no memory of its own: what it names is sent.
+    let is_own = |id: &ContainerId| !program.container(*id).is_alias();
+    let wanted: BTreeSet<ContainerId> = read.intersection(&differing).copied().filter(is_own).collect();
     let of_state = |(block, state): &(BlockId, Common)| {
         let block = *block;
         state.writes.intersection(&wanted).map(move |id| (block, *id)).collect::<Vec<_>>()
@@ -69,14 +71,7 @@ pub(super) fn read_by_control_flow(program: &Sdfg) -> impl Iterator<Item = (&Exp
     })
 }
 
-/// Whether the memory of a container is one packed block.
-fn can_be_sent(program: &Sdfg, id: ContainerId) -> bool {
-    let container = program.container(id);
-    matches!(container.kind, ContainerKind::Scalar | ContainerKind::Array(_))
-        && container.kind.layout().is_none_or(Layout::is_packed)
-}
-
-/// What a state does that all ranks do, each on its own copies.
+/// What a state does that all ranks do, each on its own copies. Containers that views and references name are among those here.
 struct Common {
     reads: BTreeSet<ContainerId>,
     writes: BTreeSet<ContainerId>,
@@ -90,6 +85,8 @@ impl Common {
         let is_over_ranks = |node: NodeId| state.node(node).kind.is_map_over_ranks();
         let is_common = |node: NodeId| !is_over_ranks(node) && !tree.enclosing(node).any(is_over_ranks);
         let is_whole = |id: ContainerId| program.container(id).distribution == Distribution::Replicated;
+        let targets = all_alias_targets(program);
+        let named = |id: ContainerId| targets.get(&id).into_iter().flatten().copied().chain([id]);
         let mut common = Common { reads: BTreeSet::new(), writes: BTreeSet::new(), is_source: false };
         for (id, edge) in state.edges().filter(|(_, edge)| is_common(edge.src) && is_common(edge.dst)) {
             // What comes from parts has equal bits everywhere.
@@ -98,9 +95,11 @@ impl Common {
             {
                 continue;
             }
-            common.reads.extend(edge.memlet.read_access().map(|access| access.container));
+            common
+                .reads
+                .extend(edge.memlet.read_access().into_iter().flat_map(|access| named(access.container)));
             let written = edge.memlet.write_access().map(|access| access.container);
-            common.writes.extend(written.filter(|id| is_whole(*id)));
+            common.writes.extend(written.into_iter().flat_map(named).filter(|id| is_whole(*id)));
             common.is_source |= written.is_some_and(|to| {
                 combines_in_any_order(state, &tree, (id, edge), program.container(to).element)
             });
@@ -164,7 +163,11 @@ mod tests {
     /// The states after which `x` is broadcast, in a loop whose condition reads it and that computes it from a copy of it.
     #[track_caller]
     fn broadcast_after(compute: &str) -> Vec<String> {
-        let text = format!(
+        broadcast_in(&text(compute))
+    }
+
+    fn text(compute: &str) -> String {
+        format!(
             "sdfg p {{
   symbol N: i64
   array A: f64[N]
@@ -190,8 +193,12 @@ mod tests {
     }}
   }}
 }}"
-        );
-        let program = sdfg::text::parse("p.sdft", &text).unwrap_or_else(|error| panic!("{error:?}\n{text}"));
+        )
+    }
+
+    #[track_caller]
+    fn broadcast_in(text: &str) -> Vec<String> {
+        let program = sdfg::text::parse("p.sdft", text).unwrap_or_else(|error| panic!("{error:?}\n{text}"));
         let label = |(block, id): (BlockId, ContainerId)| {
             assert_eq!(program.container(id).name, "x");
             program.block(block).label.clone()
@@ -250,5 +257,21 @@ mod tests {
             ),
             all
         );
+    }
+    /// A view names what the condition reads, or the condition reads the view: what it names is broadcast.
+    #[test]
+    fn what_views_name_is_broadcast() {
+        let function = "access V
+      tasklet t (v) -> (o) { o = exp(v) }
+      y -> t.v
+      t.o -> V: V[0]
+      bind V -> x: x[1:3]";
+        let viewed = text(function)
+            .replace("transient scalar x: f64", "transient array x: f64[3]\n  view V: f64[2]")
+            .replace("t.o -> x\n", "t.o -> x: x[1]\n")
+            .replace("x -> y", "x -> y: x[1] -> y");
+        let [of_target, of_view] = ["x[1] > 0.5", "V[0] > 0.5"].map(|read| viewed.replace("x > 0.5", read));
+        assert_eq!(broadcast_in(&of_target), ["begin", "compute"]);
+        assert_eq!(broadcast_in(&of_view), ["begin", "compute"]);
     }
 }

@@ -140,6 +140,11 @@ fn what_cannot_be_divided_is_refused() {
     assert!(
         refused("A -> near", "A -> near: A[0:N + 9] -> A[0:N + 9] wcr(max)").contains("is not refreshed")
     );
+    // Other elements, and those of another container.
+    assert!(refused("A -> near", "A -> near: A[0:2] -> A[2:4]").contains("is not refreshed"));
+    let other = "  array C: f64[N + 9] distribution(grid(4)[balanced(0)])\n  state s {\n    access C";
+    let other = text.replace("  state s {", other).replace("A -> near", "C -> near");
+    assert!(refuses(&other, &overlap).contains("is not refreshed"));
     assert!(refused("schedule(mpi)", "").contains("is no map over ranks"));
     assert!(refused("A[i + 1]", "A[min(i + 1, N)]").contains("positions of another form"));
     assert!(refused("// 4)]", "// 4):2]").contains("a step other than 1"));

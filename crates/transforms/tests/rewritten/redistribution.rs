@@ -250,6 +250,23 @@ fn containers_that_all_ranks_use_stay_whole() {
     assert!(why.contains("`B` is used elsewhere"), "{why}");
 }
 
+/// The values of a part are pushed to queues, one for each.
+#[test]
+fn streams_stay_whole() {
+    let text = "sdfg p {
+  symbol N: i64
+  array A: f64[4] distribution(grid(2)[balanced(0)])
+  stream S: f64[4] capacity(8)
+  state s {
+    access A
+    access S
+    A -> S
+  }
+}";
+    let why = refuses(text, &DistributeContainer::default());
+    assert!(why.contains("`S` is no replicated array or scalar"), "{why}");
+}
+
 #[test]
 fn halos_that_only_a_copy_sets_keep_it() {
     let text = "sdfg p {
@@ -622,4 +639,83 @@ fn originals_that_are_copied_elsewhere_keep_their_copy() {
         .replacen("    A -> A_part0\n", "    A -> A_part0\n    A -> C\n", 1);
     let reason = refuses_rightly(&text, &RedundantRedistribution::default());
     assert!(reason.contains("`C` accesses it, too"), "{reason}");
+}
+
+/// A program of containers that are cut alike, `T` a transient, with a map over ranks that reads `T`, and these copies.
+fn alike(copies: &str) -> Pipeline {
+    let cut = "f64[N] distribution(grid(2)[balanced(0)])";
+    Pipeline::on(parsed(&format!(
+        "sdfg p {{
+  symbol N: i64
+  array A: {cut}
+  array B: {cut}
+  array C: {cut}
+  transient array T: {cut}
+  state s {{
+    access A
+    access B
+    access C
+    access T
+    map m [r = 0:2] schedule(mpi) {{
+      map n [i = r * N // 2:(r + 1) * N // 2] {{
+        tasklet t (a) -> (o) {{ o = a + 1 }}
+        n.T -> t.a: T[i]
+        t.o -> n.B: B[i]
+      }}
+      m.T -> n.T
+      n.B -> m.B
+    }}
+    A -> T
+    T -> m.T
+    m.B -> B
+    {copies}
+  }}
+}}"
+    )))
+}
+
+/// Makes one container of `A` and its copy `T`.
+fn merge(mut pipeline: Pipeline) -> Result<(), String> {
+    let merged = pipeline.apply(RedundantRedistribution::default().at_all(["s/A", "s/T"]));
+    merged.map(|_| ()).map_err(|error| error.to_string())
+}
+
+#[test]
+fn copies_that_others_than_maps_use_stay() {
+    assert_eq!(merge(alike("")), Ok(()));
+    let why = merge(alike("T -> C")).expect_err("a copy reads it, too");
+    assert!(why.contains("is read by something else than a map over ranks"), "{why}");
+    // A copy changes what is copied back.
+    let back = "access again = A\naccess changed = T\norder B -> C\nC -> changed\nchanged -> again";
+    let why = merge(alike(back)).expect_err("no map changes it");
+    assert!(why.contains("is used elsewhere"), "{why}");
+}
+
+/// An array is written before a loop by rows, and in it by columns.
+#[test]
+fn loops_decide_how_containers_are_cut() {
+    let map = |state: &str, map: &str| {
+        format!(
+            "state {state} {{
+    access A
+    map {map} [i = 0:N, j = 0:N] {{
+      tasklet t () -> (o) {{ o = f64(i + 2 * j) }}
+      t.o -> {map}.A: A[i, j]
+    }}
+    {map}.A -> A
+  }}"
+        )
+    };
+    let (once, often) = (map("s", "m"), format!("for steps: t = 0:3 {{ {} }}", map("u", "n")));
+    for order in [[&once, &often], [&often, &once]] {
+        let text = format!("sdfg p {{ symbol N: i64\n array A: f64[N, N]\n {}\n{} }}", order[0], order[1]);
+        let mut pipeline = Pipeline::on(parsed(&text));
+        let maps = [("s/m", [2, 1]), ("u/n", [1, 2])]
+            .map(|(path, parts)| (path.parse().expect("a path"), parts.to_vec()));
+        let outcome = distribute_by(&mut pipeline, &maps, DivisionOptions::default());
+        assert!(outcome.whole.is_empty(), "{:?}", outcome.whole);
+        let found = sdfg::text::print(pipeline.program());
+        assert!(found.contains("  array A: f64[N, N] distribution(grid(2)[whole, "), "{found}");
+        assert_eq!(difference(&parsed(&text), pipeline.program()), None, "{found}");
+    }
 }
