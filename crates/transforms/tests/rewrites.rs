@@ -207,6 +207,15 @@ fn strips_cover_a_dimension() {
     assert!(
         refuses(&map("0:N"), &StripMining { dimension: 1, size: Size::from(3) }).contains("1 dimensions")
     );
+    let named = refuses(&map("0:N"), &StripMining { dimension: 0, size: Size::from(-1) });
+    assert!(named.ends_with(": parameter `size`: it is not proved that -1 is greater than 0"), "{named}");
+    let unknown = || Size("T".parse().expect("a size"));
+    let named = refuses(&map("0:N"), &StripMining { dimension: 0, size: unknown() });
+    assert!(named.contains(": parameter `size`: `T` is no symbol of `"), "{named}");
+    let named = refuses(&map("0:N"), &MapTiling::new([unknown()]));
+    assert!(named.contains(": parameter `tile_sizes`: `T` is no symbol of `"), "{named}");
+    let named = refuses(&map("0:N"), &MapTiling::in_parts([unknown()]));
+    assert!(named.contains(": parameter `parts`: `T` is no symbol of `"), "{named}");
     assert!(refuses_rightly(&map("0:N"), &MapTiling::new([-2])).contains("greater than 0"));
 }
 
@@ -243,8 +252,14 @@ state s {
     );
     let text = applies(&private, &MapUnroll::default());
     assert_eq!(text.matches("transient scalar").count(), 3, "{text}");
-    assert!(refuses(&map("0:N"), &MapUnroll::default()).contains("no number of iterations"));
-    assert!(refuses(&map("0:0"), &MapUnroll::default()).contains("no number of iterations"));
+    let refused = |range: &str, limit| refuses(&map(range), &MapUnroll { limit });
+    for (range, limit, reason) in [
+        ("0:N", 16, ": `m` counts over 0:N, whose ends and step are no numbers"),
+        ("0:0", 16, ": `m` has no iterations: its range is [0:0]"),
+        ("0:3", 2, ": parameter `limit`: [0:3] has more than 2 iterations"),
+    ] {
+        assert!(refused(range, limit).ends_with(reason), "{range}: {}", refused(range, limit));
+    }
 }
 
 #[test]

@@ -163,11 +163,11 @@ pub enum EditError {
     },
     /// A range would become a single index, which code at the other end counts as one dimension less.
     #[error(
-        "the memlet of {edge} at `{label}` would change its number of dimensions, which its code relies on"
+        "the memlet of `{edge}` at `{label}` would change its number of dimensions, which its code relies on"
     )]
     DimensionsChange {
-        /// The edge.
-        edge: EdgeId,
+        /// The edge, as [`print_ends`](sdfg_graph::text::print_ends) or [`print_edge`](sdfg_graph::text::print_edge) writes it.
+        edge: String,
         /// The node with the code.
         label: String,
     },
@@ -189,13 +189,11 @@ pub enum EditError {
         outside: String,
     },
     /// An edge cannot be cut at the border.
-    #[error("the edge {edge} from `{src}` to `{dst}` cannot cross the border: {reason}")]
+    #[error("the edge from `{src}` to `{dst}` cannot cross the border: {reason}")]
     CannotCross {
-        /// The edge.
-        edge: EdgeId,
-        /// Label of its source.
+        /// Label of the source.
         src: String,
-        /// Label of its destination.
+        /// Label of the destination.
         dst: String,
         /// Why not.
         reason: &'static str,
@@ -227,10 +225,10 @@ pub enum EditError {
         reason: &'static str,
     },
     /// The data of an edge is not known precisely enough.
-    #[error("what passes {edge} of `{container}` is not known exactly: {reason}")]
+    #[error("the part of `{container}` that passes `{edge}` is not known exactly: {reason}")]
     Inexact {
-        /// The edge.
-        edge: EdgeId,
+        /// The edge, as [`print_ends`](sdfg_graph::text::print_ends) or [`print_edge`](sdfg_graph::text::print_edge) writes it.
+        edge: String,
         /// The container.
         container: String,
         /// The missing fact.

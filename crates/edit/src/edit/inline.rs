@@ -8,6 +8,7 @@ use sdfg_graph::ir::{
     Access, BlockKind, Container, ContainerId, EdgeId, Flow, Lifetime, Memlet, NestedSdfg, Node, NodeId,
     NodeKind, Sdfg, State, StateId,
 };
+use sdfg_graph::text::print_ends;
 use sdfg_language::subset::{Range, Subset};
 use sdfg_language::symbolic::{Expr, Symbol};
 use sdfg_language::tasklet::Direction;
@@ -338,14 +339,16 @@ pub(super) fn translated(
             Some(Meaning::Part(bound, kept)) => {
                 let subset = compose(bound.subset(), kept, access.subset()).ok_or_else(|| {
                     let container = caller.container(bound.container).name.clone();
-                    EditError::Inexact { edge: id, container, reason: "a part of a part is no subset" }
+                    let edge = print_ends(inner, edge);
+                    EditError::Inexact { edge, container, reason: "a part of a part is no subset" }
                 })?;
                 let free = |subset: &Subset| subset.0.iter().filter(|range| !range.is_index()).count();
                 let code = [edge.src, edge.dst].map(|end| inner.node(end));
                 if let Some(node) = code.iter().find(|node| node.kind.is_code())
                     && free(&subset) != free(access.subset())
                 {
-                    return Err(EditError::DimensionsChange { edge: id, label: node.label.clone() });
+                    let (edge, label) = (print_ends(inner, edge), node.label.clone());
+                    return Err(EditError::DimensionsChange { edge, label });
                 }
                 access.container = bound.container;
                 *access.subset_mut() = subset;

@@ -8,6 +8,7 @@ use sdfg_graph::ir::{
     Access, AccessedPart, Container, ContainerId, ContainerKind, Edge, EdgeId, Flow, Layout, Memlet, Node,
     NodeId, NodeKind, Sdfg, State, StateId, Storage, Volume,
 };
+use sdfg_graph::text::print_edge;
 use sdfg_graph::workspace::Sizes;
 use sdfg_language::subset::{Range, Subset};
 use sdfg_language::symbolic::{Atom, Expr, Symbol};
@@ -204,7 +205,10 @@ fn check_exact(
             reason: "elements of a stream are not copied in part",
         });
     }
-    let refuse = |edge, reason| Err(EditError::Inexact { edge, container: name.clone(), reason });
+    let refuse = |edge, reason| {
+        let edge = print_edge(sdfg, graph, graph.edge(edge));
+        Err(EditError::Inexact { edge, container: name.clone(), reason })
+    };
     if !is_leaf(graph, edge) && !is_exact {
         return refuse(edge, "its memlet covers more than what is accessed inside");
     }

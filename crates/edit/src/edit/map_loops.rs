@@ -6,7 +6,7 @@ use sdfg_graph::analysis::owning_scopes;
 use sdfg_graph::analysis::symbols::bound_symbols;
 use sdfg_graph::ir::{BlockKind, Lifetime, Loop, Map, NodeId, NodeKind, RegionId, StateId};
 use sdfg_language::subset::{Range, Subset};
-use sdfg_language::symbolic::Symbol;
+use sdfg_language::symbolic::{Expr, Symbol};
 use sdfg_language::syntax::{BinaryOp, CompareOp, Expression};
 
 use super::EditError;
@@ -18,7 +18,7 @@ impl Editor<'_> {
     ///
     /// # Errors
     /// [`EditError::NoState`] and [`EditError::NoNode`]; [`EditError::WrongKind`] for other nodes;
-    /// [`EditError::NotExpressible`] for ranges of tiles, steps that are no numbers and symbols from data; and those of
+    /// [`EditError::ControlFlow`] for ranges of tiles, steps that are no numbers and ranges from data; and those of
     /// [`wrap_in_nested`](Editor::wrap_in_nested).
     pub fn map_to_loops(&mut self, state: StateId, entry: NodeId) -> Result<NodeId, EditError> {
         let found = super::expect_node(self.state(state)?, entry)?;
@@ -30,14 +30,17 @@ impl Editor<'_> {
         let own = owning_scopes(sdfg).into_iter().filter(|(_, owner)| *owner == (state, entry));
         let own: Vec<String> = own.map(|(id, _)| sdfg.container(id).name.clone()).collect();
         let placeholder = sdfg.body();
-        let headers =
-            map.params.iter().zip(&map.ranges.0).map(|(param, range)| header(param, range, placeholder));
-        let headers = headers.collect::<Option<Vec<Loop>>>();
+        let refuse = |label: &String, reason| EditError::ControlFlow { label: label.clone(), reason };
         // A symbol from data is known only where the scope begins.
-        let is_plain = bound_symbols(sdfg.state(state), entry) == map.params;
-        let Some(headers) = headers.filter(|_| is_plain) else {
-            return Err(EditError::ControlFlow { label, reason: "no loop counts as this map does" });
-        };
+        if bound_symbols(sdfg.state(state), entry) != map.params {
+            let reason = "data that flows into the map decides its ranges, and a loop cannot begin with data";
+            return Err(refuse(&label, reason));
+        }
+        let headers =
+            map.params.iter().zip(&map.ranges.0).map(|(param, range)| {
+                header(param, range, placeholder).map_err(|reason| refuse(&label, reason))
+            });
+        let headers = headers.collect::<Result<Vec<Loop>, _>>()?;
         let call = self.derived_label(state, &label, "in_order")?;
         self.attempt(|editor| {
             let call = editor.wrap_in_nested(state, &BTreeSet::from([entry]), &call)?;
@@ -82,17 +85,23 @@ impl Editor<'_> {
     }
 }
 
-/// A loop over a parameter; `None` if its direction is not known.
-fn header(param: &Symbol, range: &Range, body: RegionId) -> Option<Loop> {
-    let step = range.step.as_int().filter(|step| *step != 0 && range.tile.is_one())?;
+/// A loop over a parameter, or the reason for which there is none.
+fn header(param: &Symbol, range: &Range, body: RegionId) -> Result<Loop, &'static str> {
+    if !range.tile.is_one() {
+        return Err("a range of tiles is no range of a loop");
+    }
+    let step = range.step.as_int().filter(|step| *step != 0);
+    let step = step.ok_or("the direction of a loop is known only if the step is a number other than 0")?;
+    let written = |bound: &Expr| bound.to_expression().ok_or("a bound cannot be written in code");
     let symbol = || Expression::name(param.as_str());
     let (goes_on, moves) =
         if step > 0 { (CompareOp::Less, BinaryOp::Add) } else { (CompareOp::Greater, BinaryOp::Subtract) };
-    Some(Loop {
+    let stride = step.checked_abs().ok_or("its step is too large")?;
+    Ok(Loop {
         symbol: Some(param.clone()),
-        init: Some(range.begin.to_expression()?),
-        condition: Expression::compare(goes_on, symbol(), range.end.to_expression()?),
-        update: Some(Expression::binary(moves, symbol(), Expression::integer(step.checked_abs()?))),
+        init: Some(written(&range.begin)?),
+        condition: Expression::compare(goes_on, symbol(), written(&range.end)?),
+        update: Some(Expression::binary(moves, symbol(), Expression::integer(stride))),
         test_after: false,
         unroll: false,
         body,

@@ -132,7 +132,7 @@ pub(super) fn contents(editor: &mut Editor<'_>, state: StateId, entry: NodeId) -
 pub(super) fn cannot_cross(state: &State, id: EdgeId, reason: &'static str) -> EditError {
     let edge = state.edge(id);
     let label = |id: NodeId| state.node(id).label.clone();
-    EditError::CannotCross { edge: id, src: label(edge.src), dst: label(edge.dst), reason }
+    EditError::CannotCross { src: label(edge.src), dst: label(edge.dst), reason }
 }
 
 /// Names for connectors of one scope node: the wanted one, or one with a number.

@@ -24,5 +24,8 @@ mod tests;
 pub use error::{ParseError, ParseErrorKind};
 pub(crate) use parse::dialect_name;
 pub use parse::parse;
-pub use print::{PrintOptions, Printed, SpanTable, print, print_memlet, print_with, print_with_spans};
+pub use print::{
+    PrintOptions, Printed, SpanTable, print, print_edge, print_ends, print_memlet, print_with,
+    print_with_spans,
+};
 pub use values::{parse_value, print_value};

@@ -23,6 +23,9 @@ use crate::pattern::{NodeClass, Pattern};
 /// do: of `n` iterations in `c` parts, part `k` begins with iteration `k*n // c`. Parts differ in at most one
 /// iteration.
 ///
+/// The first tile begins where the range does. Tiles of 8 of the range `3:N` begin at 3, 11, 19 and so on, and
+/// not at multiples of 8. `MapSplit` at a value in the range lets the tiles behind it begin there.
+///
 /// # When it applies
 ///
 /// The tiled ranges depend on no parameter of the map. Sizes are numbers or expressions of symbols that are
@@ -30,7 +33,7 @@ use crate::pattern::{NodeClass, Pattern};
 ///
 /// # Refusals
 ///
-/// - There are more sizes than dimensions, or a size is not proved to be positive.
+/// - There are more sizes than dimensions, a size uses an unknown symbol, or is not proved to be positive.
 /// - A tiled range depends on a parameter of the map, or is a range of tiles.
 /// - The sign of a step is not known.
 /// - With `divides_evenly`: it is not proved that the size divides the range.
@@ -141,6 +144,9 @@ static METADATA: Metadata = Metadata {
 
 anchored!(MapTiling);
 
+/// The parameters with sizes and numbers of parts.
+const NAMES: [&str; 2] = ["tile_sizes", "parts"];
+
 /// A dimension that is tiled.
 struct Tiled {
     /// Position of the parameter.
@@ -166,15 +172,47 @@ impl MapTiling {
         MapTiling { tile_sizes: Vec::new(), divides_evenly: false, parts }
     }
 
+    /// The check, with the names that users gave sizes and numbers of parts.
+    pub(super) fn check_named(&self, site: &Site<'_>, names: [&'static str; 2]) -> Result<Evidence, Refusal> {
+        let (map, state, entry) = (site.map(0)?, site.state(), site.found.node(0));
+        let mut evidence = Evidence::default();
+        let tree = site.scopes();
+        let scope = tree.scope_of(entry);
+        let in_scope = symbol_types_in(site.sdfg, state, &tree, scope);
+        let bound = bound_symbols(state, entry);
+        for (parameter, sizes) in names.into_iter().zip([&self.tile_sizes, &self.parts]) {
+            for Size(size) in sizes {
+                let symbols = size.free_symbols();
+                if let Some(parameter) = symbols.iter().find(|symbol| bound.contains(symbol)) {
+                    return Err(Refusal::DependsOn { range: size.to_string(), parameter: parameter.clone() });
+                }
+                if let Some(symbol) = symbols.iter().find(|symbol| !in_scope.contains_key(*symbol)) {
+                    let reason = format!("`{symbol}` is no symbol of `{}`", site.sdfg.name);
+                    return Err(Refusal::Parameter { parameter, reason });
+                }
+            }
+        }
+        for Tiled { at, .. } in self.tiled(map, &site.known_in(scope), &mut evidence, names)? {
+            nested_maps::independent(&Subset(vec![map.ranges.0[at].clone()]), &bound)?;
+        }
+        nested_maps::no_declared_memlets(site, &[entry])?;
+        Ok(evidence)
+    }
+
     /// The dimensions to tile, with the facts that this relies on.
-    fn tiled(&self, map: &Map, known: &Assumptions, evidence: &mut Evidence) -> Result<Vec<Tiled>, Refusal> {
-        let wrong = |reason| Refusal::Parameter { parameter: "tile_sizes", reason };
+    fn tiled(
+        &self,
+        map: &Map,
+        known: &Assumptions,
+        evidence: &mut Evidence,
+        names: [&'static str; 2],
+    ) -> Result<Vec<Tiled>, Refusal> {
+        let wrong = |parameter, reason| Refusal::Parameter { parameter, reason };
         let sizes = self.tile_sizes.len().max(self.parts.len());
         if sizes > map.params.len() {
-            let count = map.params.len();
-            return Err(wrong(format!(
-                "there are more sizes ({sizes}) than dimensions of the map ({count})"
-            )));
+            let (parameter, count) = (names[usize::from(self.parts.len() == sizes)], map.params.len());
+            let reason = format!("there are more sizes ({sizes}) than dimensions of the map ({count})");
+            return Err(wrong(parameter, reason));
         }
         let mut tiled = Vec::new();
         for at in 0..sizes {
@@ -187,7 +225,8 @@ impl MapTiling {
             };
             let (param, range) = (&map.params[at], &map.ranges.0[at]);
             if size.sign(known) != Sign::Positive {
-                return Err(wrong(format!("it is not proved that {size} is greater than 0")));
+                let reason = format!("it is not proved that {size} is greater than 0");
+                return Err(wrong(names[usize::from(is_count)], reason));
             }
             evidence.note(param.as_str(), Claim::Positive(size.clone()));
             let ascends = match range.step.sign(known) {
@@ -212,7 +251,7 @@ impl MapTiling {
             tiled.push(Tiled { at, size, ascends, is_count });
         }
         if tiled.is_empty() {
-            return Err(wrong("no dimension is tiled".to_owned()));
+            return Err(wrong(names[0], "no dimension is tiled".to_owned()));
         }
         Ok(tiled)
     }
@@ -226,26 +265,7 @@ impl Transformation for MapTiling {
     }
 
     fn check(&self, site: &Site<'_>) -> Result<Evidence, Refusal> {
-        let (map, state, entry) = (site.map(0)?, site.state(), site.found.node(0));
-        let mut evidence = Evidence::default();
-        let tree = site.scopes();
-        let scope = tree.scope_of(entry);
-        let tiled = self.tiled(map, &site.known_in(scope), &mut evidence)?;
-        let in_scope = symbol_types_in(site.sdfg, state, &tree, scope);
-        let bound = bound_symbols(state, entry);
-        for Tiled { at, size, .. } in &tiled {
-            let range = &map.ranges.0[*at];
-            nested_maps::independent(&Subset(vec![range.clone()]), &bound)?;
-            if let Some(parameter) = size.free_symbols().into_iter().find(|symbol| bound.contains(symbol)) {
-                return Err(Refusal::DependsOn { range: size.to_string(), parameter });
-            }
-            if let Some(symbol) = size.free_symbols().iter().find(|symbol| !in_scope.contains_key(*symbol)) {
-                let reason = format!("`{symbol}` is no symbol here");
-                return Err(Refusal::Parameter { parameter: "tile_sizes", reason });
-            }
-        }
-        nested_maps::no_declared_memlets(site, &[entry])?;
-        Ok(evidence)
+        self.check_named(site, NAMES)
     }
 
     fn apply(&self, editor: &mut Editor<'_>, found: &Match) -> Result<(), EditError> {
@@ -254,7 +274,7 @@ impl Transformation for MapTiling {
         let map = nested_maps::entry_map(editor, state, entry)?;
         let tree = sdfg::analysis::ScopeTree::of(editor.state(state)?);
         let known = sdfg::analysis::symbol_facts_at(editor.sdfg(), state, tree.scope_of(entry));
-        let Ok(tiled) = self.tiled(&map, &known, &mut Evidence::default()) else {
+        let Ok(tiled) = self.tiled(&map, &known, &mut Evidence::default(), NAMES) else {
             return Err(EditError::NoNode(entry));
         };
         let (mut params, mut ranges, mut inner) = (Vec::new(), Vec::new(), map.clone());

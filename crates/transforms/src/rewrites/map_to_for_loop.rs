@@ -13,12 +13,14 @@ use crate::pattern::{NodeClass, Pattern};
 ///
 /// # When it applies
 ///
-/// The map has a schedule of the host, its steps are numbers, and it is in no consume scope.
+/// The map has a schedule of the host, its steps are numbers, its bounds come from symbols, and it is in no
+/// consume scope.
 ///
 /// # Refusals
 ///
 /// - The map has a schedule of a device.
 /// - A step is no number, or a range is one of tiles.
+/// - Data that flows into the map decides its ranges: a loop outside of states has no such data.
 /// - The map touches a stream: an iteration may wait for an element that a later one pushes, and a loop would
 ///   wait for ever.
 ///
@@ -107,6 +109,7 @@ impl Transformation for MapToForLoop {
     fn check(&self, site: &Site<'_>) -> Result<Evidence, Refusal> {
         let (map, state) = (site.map(0)?, site.state());
         nested_maps::on_host(site, map)?;
+        nested_maps::no_symbols_from_data(site, 0)?;
         for (param, range) in map.params.iter().zip(&map.ranges.0) {
             if range.step.as_int().is_none_or(|step| step == 0) || !range.tile.is_one() {
                 let needed = format!("the step of {range} is a number");

@@ -98,26 +98,37 @@ static METADATA: Metadata = Metadata {
 anchored!(MapUnroll);
 
 impl MapUnroll {
-    /// The values of the parameters in each iteration; `None` if a range is none of numbers, or there are too many.
-    fn points(&self, map: &Map) -> Option<Vec<Vec<i64>>> {
+    /// The values of the parameters in each iteration. Refuses the map with this label if a range is none of numbers or empty, or if
+    /// there are too many values.
+    fn points(&self, label: &str, map: &Map) -> Result<Vec<Vec<i64>>, Refusal> {
+        let limit = usize::try_from(self.limit).unwrap_or(0);
         let mut points = vec![Vec::new()];
         for range in &map.ranges.0 {
             let numbers = [&range.begin, &range.end, &range.step, &range.tile].map(Expr::as_int);
-            let [Some(begin), Some(end), Some(step), Some(1)] = numbers else { return None };
+            let [Some(begin), Some(end), Some(step), Some(1)] = numbers else {
+                let reason = format!("counts over {range}, whose ends and step are no numbers");
+                return Err(Refusal::structure(label, reason));
+            };
             let goes_on = |at: &i64| if step > 0 { *at < end } else { step < 0 && *at > end };
             let values = std::iter::successors(Some(begin), |at| at.checked_add(step)).take_while(goes_on);
-            let limit = usize::try_from(self.limit).ok()?;
-            let values: Vec<i64> = values.take(limit + 1).collect();
+            let values: Vec<i64> = values.take(limit.saturating_add(1)).collect();
             let longer = |point: Vec<i64>| {
                 let values = values.clone();
                 values.into_iter().map(move |value| [point.clone(), vec![value]].concat())
             };
             points = points.into_iter().flat_map(longer).collect();
             if points.len() > limit {
-                return None;
+                let reason = format!("[{}] has more than {limit} iterations", map.ranges);
+                return Err(Refusal::Parameter { parameter: "limit", reason });
             }
         }
-        Some(points)
+        if points.is_empty() {
+            return Err(Refusal::structure(
+                label,
+                format!("has no iterations: its range is [{}]", map.ranges),
+            ));
+        }
+        Ok(points)
     }
 }
 
@@ -129,12 +140,7 @@ impl Transformation for MapUnroll {
     }
 
     fn check(&self, site: &Site<'_>) -> Result<Evidence, Refusal> {
-        let map = site.map(0)?;
-        let points = self.points(map).unwrap_or_default();
-        if points.is_empty() {
-            let reason = format!("[{}] has no number of iterations between 1 and {}", map.ranges, self.limit);
-            return Err(Refusal::Parameter { parameter: "limit", reason });
-        }
+        self.points(site.label(0), site.map(0)?)?;
         map_split::copyable(site)?;
         nested_maps::on_host(site, site.map(0)?)?;
         Ok(Evidence::of_structure())
@@ -143,7 +149,7 @@ impl Transformation for MapUnroll {
     fn apply(&self, editor: &mut Editor<'_>, found: &Match) -> Result<(), EditError> {
         let (state, entry) = (found.state(), found.node(0));
         let map = nested_maps::entry_map(editor, state, entry)?;
-        let points = self.points(&map).unwrap_or_default();
+        let points = self.points("", &map).unwrap_or_default();
         let Some((last, others)) = points.split_last() else { return Err(EditError::NoNode(entry)) };
         let mut scopes = Vec::new();
         for point in others {

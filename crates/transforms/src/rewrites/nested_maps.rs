@@ -1,7 +1,5 @@
 //! Two maps of which the outer one contains nothing but the inner one.
 
-use std::collections::BTreeSet;
-
 use sdfg::analysis::symbols::bound_symbols;
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{Map, NodeId, NodeKind, Schedule, ScheduleKind, StateId, Team};
@@ -52,11 +50,7 @@ pub(super) fn maps<'p>(site: &Site<'p>) -> Result<(&'p Map, &'p Map), Refusal> {
         return Err(Refusal::structure(site.label(0), format!("contains `{label}` besides the inner map")));
     }
     for at in [0, 1] {
-        let (node, map) = (site.found.node(at), site.map(at)?);
-        let params: BTreeSet<&Symbol> = map.params.iter().collect();
-        if let Some(symbol) = bound_symbols(state, node).iter().find(|symbol| !params.contains(symbol)) {
-            return Err(Refusal::structure(site.label(at), format!("gets `{symbol}` from data")));
-        }
+        no_symbols_from_data(site, at)?;
     }
     let (first, second) = (site.map(0)?, site.map(1)?);
     if let Some(param) = second.params.iter().find(|param| first.params.contains(param)) {
@@ -66,6 +60,15 @@ pub(super) fn maps<'p>(site: &Site<'p>) -> Result<(&'p Map, &'p Map), Refusal> {
         ));
     }
     Ok((first, second))
+}
+
+/// Refuses a map at a position whose ranges use numbers that flow into it.
+pub(super) fn no_symbols_from_data(site: &Site<'_>, at: usize) -> Result<(), Refusal> {
+    let (node, map) = (site.found.node(at), site.map(at)?);
+    match bound_symbols(site.state(), node).iter().find(|symbol| !map.params.contains(symbol)) {
+        Some(symbol) => Err(Refusal::structure(site.label(at), format!("gets `{symbol}` from data"))),
+        None => Ok(()),
+    }
 }
 
 /// The map of an entry.

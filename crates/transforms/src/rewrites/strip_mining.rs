@@ -129,7 +129,7 @@ impl Transformation for StripMining {
             let reason = format!("the map has {} dimensions", site.map(0)?.params.len());
             return Err(Refusal::Parameter { parameter: "dimension", reason });
         }
-        self.tiling().check(site)
+        self.tiling().check_named(site, ["size", "size"])
     }
 
     fn apply(&self, editor: &mut Editor<'_>, found: &Match) -> Result<(), EditError> {

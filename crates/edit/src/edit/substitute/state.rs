@@ -8,6 +8,7 @@ use sdfg_graph::ir::draft::DraftState;
 use sdfg_graph::ir::{
     Consume, EdgeId, LibraryNode, Map, Memlet, NestedSdfg, NodeId, NodeKind, Sdfg, State, Volume,
 };
+use sdfg_graph::text::print_ends;
 use sdfg_language::symbolic::{Expr, Symbol};
 use sdfg_language::tasklet::Dialect;
 
@@ -123,6 +124,7 @@ fn same_dimensions(before: &State, after: &State, edge: EdgeId, node: NodeId) ->
     };
     let node = before.node(node);
     if node.kind.is_code() && form(before) != form(after) {
+        let edge = print_ends(before, before.edge(edge));
         return Err(EditError::DimensionsChange { edge, label: node.label.clone() });
     }
     Ok(())

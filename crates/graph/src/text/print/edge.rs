@@ -28,11 +28,7 @@ fn edge_text(sdfg: &Sdfg, graph: &State, edge: &Edge, options: PrintOptions) -> 
         Flow::Bind(_) => "bind ",
         Flow::Order | Flow::Read(_) | Flow::Write { .. } | Flow::Copy { .. } | Flow::Value => "",
     };
-    let ends = format!(
-        "{word}{} -> {}",
-        end(graph, edge.src, edge.src_connector.as_deref(), edge.out_port()),
-        end(graph, edge.dst, edge.dst_connector.as_deref(), edge.in_port())
-    );
+    let ends = format!("{word}{}", print_ends(graph, edge));
     let moved = print_memlet(sdfg, memlet);
     if is_outer(graph, edge) && !memlet.declared {
         let comment =
@@ -45,6 +41,21 @@ fn edge_text(sdfg: &Sdfg, graph: &State, edge: &Edge, options: PrintOptions) -> 
     let accesses = accesses_text(sdfg, &memlet.flow);
     let colon = if accesses.is_empty() { "" } else { ": " };
     (format!("{ends}{colon}{accesses}{}", properties(memlet)), String::new())
+}
+
+/// The ends of an edge as the text form writes them: `A -> map.A`.
+pub fn print_ends(graph: &State, edge: &Edge) -> String {
+    format!(
+        "{} -> {}",
+        end(graph, edge.src, edge.src_connector.as_deref(), edge.out_port()),
+        end(graph, edge.dst, edge.dst_connector.as_deref(), edge.in_port())
+    )
+}
+
+/// An edge with its memlet, which the text form leaves out where it follows from others: `A -> map.A: A[0:N]`.
+pub fn print_edge(sdfg: &Sdfg, graph: &State, edge: &Edge) -> String {
+    let (ends, moved) = (print_ends(graph, edge), print_memlet(sdfg, &edge.memlet));
+    if moved.is_empty() { ends } else { format!("{ends}: {moved}") }
 }
 
 /// `label`, `label.connector`, or `label@connector` for a connector of a scope that is no port on this side.

@@ -11,7 +11,7 @@ mod spans;
 
 use std::fmt::Write;
 
-pub use edge::print_memlet;
+pub use edge::{print_edge, print_ends, print_memlet};
 use sdfg_language::syntax::Span;
 pub use spans::SpanTable;
 
