@@ -6,6 +6,7 @@ mod condition;
 mod error;
 mod evidence;
 mod found;
+mod magnitude;
 mod metadata;
 mod page;
 mod pipeline;

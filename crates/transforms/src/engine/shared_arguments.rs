@@ -12,7 +12,7 @@ use sdfg::ir::{ContainerId, NestedSdfg, NodeId, NodeKind, Sdfg, StateId};
 use sdfg::path::{ElementPlace, Target};
 use sdfg::subset::Subset;
 
-use super::{Evidence, Refusal, Site, Tables, Transformation};
+use super::{Evidence, Refusal, Site, Tables, Transformation, magnitude};
 
 /// The arguments of an SDFG that may share elements.
 #[derive(Debug, Default)]
@@ -30,11 +30,13 @@ impl SharedArguments {
     }
 }
 
-/// The check of a transformation, where names of containers tell memory apart.
+/// The check of a transformation, where names of containers tell memory apart and the parameters are no numbers whose products
+/// could exceed 64 bits.
 ///
 /// # Errors
 /// The reason for which the transformation does not apply.
 pub fn checked(transformation: &dyn Transformation, site: &Site<'_>) -> Result<Evidence, Refusal> {
+    magnitude::check(transformation)?;
     if transformation.tells_containers_apart()
         && let Some([one, written]) = &site.shared_arguments().conflict
     {
