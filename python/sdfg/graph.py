@@ -48,6 +48,8 @@ class Graph:
     def matches(self, transformation=None, **parameters):
         """The places at which a transformation matches, with the reasons for those that it refuses; without a name, the places at which
         some transformation applies."""
+        if transformation is None and parameters:
+            raise TypeError("parameters need the name of the transformation that has them")
         name = [] if transformation is None else [transformation, *_options(parameters)]
         found = json.loads(self._rewritten(["match", "--json"], name))
         return [Match(each["transformation"], each["at"], each.get("refused")) for each in found]
@@ -81,16 +83,22 @@ class Graph:
 
     def replay(self, chain, *, verify=False):
         """Applies the steps of a chain: the path of a file, or what `chain` gives."""
+        origin = ""
         if isinstance(chain, (str, os.PathLike)):
+            origin = f"{os.fspath(chain)}: "
             text = pathlib.Path(chain).read_text(encoding="utf-8")
             try:
                 chain = json.loads(text)
             except ValueError as error:
-                raise TransformError(f"{os.fspath(chain)}: this is no chain of transformations: {error}") from None
+                raise TransformError(f"{origin}this is no chain of transformations: {error}") from None
         with tempfile.TemporaryDirectory(prefix="sdfg-") as folder:
             path = os.path.join(folder, "chain.json")
             pathlib.Path(path).write_text(json.dumps(chain), encoding="utf-8")
-            text = self._rewritten(["chain", "apply", *["--verify"] * bool(verify)], [path])
+            try:
+                text = self._rewritten(["chain", "apply", *["--verify"] * bool(verify)], [path])
+            except TransformError as error:
+                # The file of the command is none of the caller.
+                raise TransformError(str(error).replace(f"{path}: ", origin)) from None
         return self._now(text, self._steps + chain.get("steps", []))
 
     def undo(self):

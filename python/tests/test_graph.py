@@ -117,6 +117,14 @@ class Graphs(unittest.TestCase):
                 file.write("no chain")
             with self.assertRaisesRegex(sdfg.TransformError, "p.json: this is no chain"):
                 graph.replay(chain)
+            with open(chain, "w", encoding="utf-8") as file:
+                file.write("[]")
+            with self.assertRaisesRegex(sdfg.TransformError, "p.json: this is no chain of transformations: it is no object"):
+                graph.replay(chain)
+        with self.assertRaisesRegex(sdfg.TransformError, "error: this is no chain of transformations: it is no object"):
+            graph.replay([])
+        with self.assertRaisesRegex(TypeError, "parameters need the name"):
+            graph.matches(tile_sizes=[4])
 
     def test_refusals_change_nothing(self):
         graph = sdfg.open(TWO_MAPS)

@@ -5,7 +5,7 @@ mod record;
 use clap::{Args, Subcommand};
 use sdfg::ir::Sdfg;
 use sdfg_transforms::verify::Verifier;
-use sdfg_transforms::{Chain, Pipeline, Soundness, simplify};
+use sdfg_transforms::{Chain, Difference, Pipeline, Soundness, simplify};
 
 use crate::failure::Failure;
 use crate::output::{Destination, print};
@@ -44,7 +44,7 @@ enum Action {
         /// The chain.
         chain: String,
     },
-    /// Print the steps in which two chains differ.
+    /// Print the steps of two chains, and which of them only one has.
     Diff {
         /// The first chain.
         first: String,
@@ -85,20 +85,26 @@ impl ChainCommand {
             Action::Diff { first, second } => {
                 let [first, second] = [first, second].map(|file| Chain::load(file).map_err(wrong_chain));
                 let (first, second) = (first?, second?);
-                let common = first.common(&second);
-                if common == first.len() && common == second.len() {
-                    return print(b"the chains are the same\n");
-                }
-                let mut out = format!("common steps at the beginning: {common}\n");
-                for (sign, chain) in [("-", &first), ("+", &second)] {
-                    for (at, line) in chain.lines().into_iter().enumerate().skip(common) {
-                        out.push_str(&format!("{sign} {}. {line}\n", at + 1));
-                    }
-                }
-                print(out.as_bytes())
+                print(difference(&first, &second).as_bytes())
             }
         }
     }
+}
+
+/// The steps of two chains: common ones, and those of one alone behind a sign, with their numbers.
+fn difference(first: &Chain, second: &Chain) -> String {
+    let all = first.difference(second);
+    if all.iter().all(|line| matches!(line, Difference::Both(..))) {
+        return "the chains are the same\n".to_owned();
+    }
+    let (own, theirs) = (first.lines(), second.lines());
+    let line = |found: &Difference| match *found {
+        Difference::Both(i, j) if i == j => format!("  {}. {}\n", i + 1, own[i]),
+        Difference::Both(i, j) => format!("  {} -> {}. {}\n", i + 1, j + 1, own[i]),
+        Difference::First(i) => format!("- {}. {}\n", i + 1, own[i]),
+        Difference::Second(j) => format!("+ {}. {}\n", j + 1, theirs[j]),
+    };
+    all.iter().map(line).collect()
 }
 
 /// Checks the results after a chain. If they are wrong, finds the first step with other results.

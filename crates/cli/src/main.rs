@@ -17,6 +17,7 @@ mod failure;
 mod info;
 mod interpret;
 mod interrupt;
+mod matching;
 mod measure;
 mod minimize;
 mod mpi_library;
@@ -83,7 +84,7 @@ enum Command {
     Distribute(strategy::distribute::DistributeCommand),
     MpiLibrary(mpi_library::MpiLibraryCommand),
     Transforms(transform::Transforms),
-    Match(transform::Match),
+    Match(matching::Match),
     Transform(transform::Transform),
     Simplify(transform::Simplify),
     Optimize(optimize::Optimize),

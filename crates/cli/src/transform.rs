@@ -1,4 +1,4 @@
-//! `sdfg transforms`, `match`, `transform` and `simplify`: transformations of programs.
+//! `sdfg transforms`, `transform` and `simplify`: transformations of programs.
 
 use std::path::Path;
 
@@ -6,10 +6,10 @@ use clap::Args;
 use sdfg::ir::Sdfg;
 use sdfg::text;
 use sdfg_transforms::{
-    Anchor, Application, Chain, ChainError, Conditions, Page, Pipeline, Site, Soundness, Step, Tables, Tally,
-    TransformError, Transformation, apply, checked, places, simplify,
+    Anchor, Application, Chain, ChainError, Conditions, Page, Pipeline, Soundness, Step, Tally,
+    TransformError, Transformation, apply, places, simplify,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::failure::Failure;
 use crate::output::{Destination, check_outputs, print};
@@ -24,22 +24,6 @@ pub(crate) struct Transforms {
     /// The transformation.
     #[arg(value_name = "NAME")]
     name: Option<String>,
-}
-
-/// List where transformations match a program, and why they refuse.
-#[derive(Args)]
-#[command(after_help = "Examples:\n  sdfg match gemm.sdft\n  sdfg match gemm.sdft MapFusion")]
-pub(crate) struct Match {
-    #[command(flatten)]
-    program: Program,
-    /// The transformation; without it, the places at which each of them applies.
-    #[arg(value_name = "NAME")]
-    name: Option<String>,
-    #[command(flatten)]
-    parameters: Parameters,
-    /// Print a JSON list of matches, with the reasons of refusals.
-    #[arg(long)]
-    json: bool,
 }
 
 /// Apply a transformation to a program and print the result as text.
@@ -149,14 +133,20 @@ pub(crate) struct Simplify {
     outcome: Outcome,
 }
 
+/// The parameters of a transformation.
 #[derive(Args)]
-struct Parameters {
+pub(crate) struct Parameters {
     /// A parameter of the transformation, its value as JSON or as a word.
     #[arg(long = "param", value_name = "NAME=VALUE")]
     param: Vec<String>,
 }
 
 impl Parameters {
+    /// Whether none is given.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.param.is_empty()
+    }
+
     fn value(&self) -> Result<Value, Failure> {
         let mut values = Map::new();
         for param in &self.param {
@@ -164,7 +154,17 @@ impl Parameters {
                 return Err(Failure::usage(format_args!("`--param {param}` has no value"))
                     .help("write `--param NAME=VALUE`, as `--param tile_sizes=[32,32]`"));
             };
-            let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
+            let value = match serde_json::from_str(value) {
+                Ok(value) => value,
+                Err(error) if value.starts_with(['[', '{', '"']) => {
+                    let wrong = format_args!("`--param {param}`: the value is no JSON: {error}");
+                    return Err(Failure::usage(wrong).help(format_args!(
+                        "texts in a list have quotes, as in `--param '{name}={}'`",
+                        quoted(value)
+                    )));
+                }
+                Err(_) => Value::String(value.to_owned()),
+            };
             if values.insert(name.to_owned(), value).is_some() {
                 return Err(Failure::usage(format_args!("the parameter `{name}` is given twice")));
             }
@@ -172,7 +172,8 @@ impl Parameters {
         Ok(Value::Object(values))
     }
 
-    fn make(&self, name: &str) -> Result<Box<dyn Transformation>, Failure> {
+    /// The transformation of a name with these parameters.
+    pub(crate) fn make(&self, name: &str) -> Result<Box<dyn Transformation>, Failure> {
         let made = sdfg_library::transformations().make(name, &self.value()?);
         made.map_err(|error| {
             Failure::usage(error).help(
@@ -180,6 +181,19 @@ impl Parameters {
             )
         })
     }
+}
+
+/// A list with quotes around what is no JSON; an example for values of other forms.
+fn quoted(value: &str) -> String {
+    let inner = value.strip_prefix('[').and_then(|value| value.strip_suffix(']'));
+    let Some(inner) = inner.filter(|inner| !inner.contains(['[', ']', '{', '"', '('])) else {
+        return r#"["N",8]"#.to_owned();
+    };
+    let item = |item: &str| match serde_json::from_str::<Value>(item) {
+        Ok(value) => value.to_string(),
+        Err(_) => Value::from(item.trim()).to_string(),
+    };
+    format!("[{}]", inner.split(',').map(item).collect::<Vec<_>>().join(","))
 }
 
 impl Transforms {
@@ -206,83 +220,6 @@ impl Transforms {
         }
         print(out.as_bytes())
     }
-}
-
-fn pattern(transformation: &dyn Transformation) -> String {
-    let names = transformation.pattern().names();
-    if names.is_empty() { "an SDFG".to_owned() } else { names.join(" -> ") }
-}
-
-impl Match {
-    pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
-        let program = self.program.read(terminal)?;
-        let tables = Tables::new();
-        let found: Vec<Found> = match &self.name {
-            Some(name) => matches(&program, self.parameters.make(name)?.as_ref(), &tables, true),
-            None => {
-                let all = sdfg_library::transformations().defaults().into_iter();
-                all.flat_map(|each| matches(&program, each.as_ref(), &tables, false)).collect()
-            }
-        };
-        if self.json {
-            let list = Value::Array(found.iter().map(Found::to_json).collect());
-            return print(format!("{list:#}\n").as_bytes());
-        }
-        let lines: String = found.iter().map(|found| format!("{found}\n")).collect();
-        match &self.name {
-            Some(name) if found.is_empty() => {
-                let pattern = pattern(self.parameters.make(name)?.as_ref());
-                print(format!("{name} matches nowhere: its pattern is {pattern}\n").as_bytes())
-            }
-            None if found.is_empty() => print(b"no transformation applies with its default parameters\n"),
-            Some(_) | None => print(lines.as_bytes()),
-        }
-    }
-}
-
-/// A match as it is printed.
-struct Found {
-    transformation: &'static str,
-    /// Paths of the elements.
-    at: Vec<String>,
-    /// The reason for which the transformation does not apply.
-    refused: Option<String>,
-}
-
-impl Found {
-    fn to_json(&self) -> Value {
-        let mut found = json!({"transformation": self.transformation, "at": self.at});
-        if let Some(reason) = &self.refused {
-            found["refused"] = json!(reason);
-        }
-        found
-    }
-}
-
-impl std::fmt::Display for Found {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} at {}", self.transformation, self.at.join(", "))?;
-        self.refused.iter().try_for_each(|reason| write!(f, ": refused: {reason}"))
-    }
-}
-
-/// The matches of a transformation; those that it refuses only if asked for.
-fn matches(
-    program: &Sdfg,
-    transformation: &dyn Transformation,
-    tables: &Tables,
-    refused: bool,
-) -> Vec<Found> {
-    let shown = |found: &sdfg_transforms::Match| {
-        let site = Site::of(program, found, tables)?;
-        let reason = checked(transformation, &site).err().map(|refusal| refusal.shown(&site));
-        (refused || reason.is_none()).then(|| Found {
-            transformation: transformation.metadata().name,
-            at: found.paths(program).iter().map(ToString::to_string).collect(),
-            refused: reason.map(|reason| reason.to_string()),
-        })
-    };
-    places(program, transformation).iter().filter_map(shown).collect()
 }
 
 impl Transform {
@@ -377,7 +314,7 @@ pub(crate) fn refused(error: &TransformError) -> Failure {
         TransformError::Ambiguous { .. } | TransformError::NoNumber { .. } | TransformError::Path(_) => {
             "`--at` takes paths as `sdfg match` prints them"
         }
-        TransformError::Condition { .. } => {
+        TransformError::Condition { .. } | TransformError::NoAssumption => {
             "`--assume` takes a comparison of symbols, as `--assume 'N >= 2'`"
         }
         TransformError::Endless { .. } => "`--limit COUNT` stops after so many applications",
@@ -403,6 +340,8 @@ pub(crate) fn wrong_chain(error: ChainError) -> Failure {
         | ChainError::Format(_)
         | ChainError::Version(_)
         | ChainError::Anchor { .. }
+        | ChainError::Shape(_)
+        | ChainError::Field { .. }
         | ChainError::Limit { .. } => {
             Failure::usage(error).help("`sdfg transform --record FILE` writes chains")
         }

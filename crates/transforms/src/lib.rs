@@ -48,8 +48,8 @@ pub mod verify;
 pub use ranks::useful_ranks;
 
 pub use engine::{
-    Action, Anchor, Application, Chain, ChainError, Claim, Conditions, Evidence, Fact, Group, HEADINGS,
-    Match, Matched, Metadata, Page, Parameter, ParameterError, Pipeline, Refusal, Registry, Section, Site,
-    Soundness, Step, Tables, Tally, TransformError, Transformation, Tuned, apply, apply_under, checked,
-    fixed_point, matches, matches_with, places, simplify,
+    Action, Anchor, Application, Chain, ChainError, Claim, Conditions, Difference, Evidence, Fact, Group,
+    HEADINGS, Match, Matched, Metadata, Page, Parameter, ParameterError, Pipeline, Refusal, Registry,
+    Section, Site, Soundness, Step, Tables, Tally, TransformError, Transformation, Tuned, apply, apply_under,
+    checked, fixed_point, matches, matches_with, places, simplify,
 };

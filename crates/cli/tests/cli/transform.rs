@@ -94,6 +94,7 @@ fn a_recorded_chain_gives_the_same_program() {
 fn wrong_transformations_are_refused_with_what_to_do() {
     let bench = Bench::new();
     bench.file("p.sdft", TWO_MAPS);
+    bench.file("list.json", "[]");
     for (arguments, message) in [
         (&["transform", "p.sdft", "MapTilin"][..], "did you mean `MapTiling`?"),
         (&["transform", "p.sdft", "MapTiling", "--param", "tile=3"], "unknown field `tile`"),
@@ -102,15 +103,96 @@ fn wrong_transformations_are_refused_with_what_to_do() {
         (&["transform", "p.sdft", "MapTiling", "--param", "tile_sizes=8"], "`tile_sizes` (list of integers"),
         (
             &["transform", "p.sdft", "MapSchedule", "--at", "add"],
-            "`schedule` is missing; it has `schedule` (word)",
+            "`MapSchedule` needs the parameter `schedule` (word)",
+        ),
+        (&["match", "p.sdft", "MapSchedule"], "`MapSchedule` needs the parameter `schedule` (word)"),
+        (&["match", "p.sdft", "--param", "x=3"], "`--param` needs the name of a transformation"),
+        (
+            &["transform", "p.sdft", "MapTiling", "--at", "add", "--param", "tile_sizes=[1.5]"],
+            "invalid type: floating point `1.5`, expected an integer of 64 bits, or an expression as text",
+        ),
+        (
+            &["transform", "p.sdft", "MapTiling", "--at", "add", "--param", "tile_sizes=[true]"],
+            "invalid type: boolean `true`, expected an integer",
+        ),
+        (
+            &[
+                "transform",
+                "p.sdft",
+                "MapTiling",
+                "--at",
+                "add",
+                "--param",
+                "tile_sizes=[9223372036854775808]",
+            ],
+            "invalid value: integer `9223372036854775808`, expected an integer",
+        ),
+        (
+            &["transform", "p.sdft", "MapTiling", "--at", "add", "--param", "tile_sizes=[T, 8]"],
+            r#"as in `--param 'tile_sizes=["T",8]'`"#,
+        ),
+        (
+            &[
+                "transform",
+                "p.sdft",
+                "MapTiling",
+                "--at",
+                "add",
+                "--param",
+                "tile_sizes=[9223372036854775807]",
+            ],
+            "parameter `tile_sizes`: 9223372036854775807 is too large",
         ),
         (&["transform", "p.sdft", "MapTiling", "--at", "none"], "has no `none`"),
         (&["transform", "p.sdft", "MapCollapse"], "it matches nowhere"),
         (&["chain", "show", "p.sdft"], "p.sdft: this is no chain"),
+        (&["chain", "show", "list.json"], "list.json: this is no chain of transformations: it is no object"),
     ] {
         let answer = bench.run(arguments);
         assert!(answer.stderr.contains(message) && answer.stdout.is_empty(), "{arguments:?}: {answer:#?}");
     }
+}
+
+/// A check decides legality alone; the editor may refuse a place that passes it.
+#[test]
+fn a_listed_place_is_one_at_which_the_transformation_applies() {
+    let bench = Bench::new();
+    bench.file("spmv.sdft", include_str!("../../../../programs/spmv.sdft"));
+    let all = bench.run(&["match", "spmv.sdft"]);
+    all.prints(&["MapToForLoop at spmv/clear/rows"]);
+    assert!(all.stderr.contains("note: these need parameters"), "{all:#?}");
+    assert!(all.stderr.contains("MapSchedule (schedule)"), "{all:#?}");
+    for line in all.stdout.lines() {
+        let (name, at) = line.split_once(" at ").expect("a place");
+        let places = at.split(", ").flat_map(|at| ["--at", at]);
+        let command: Vec<&str> = ["transform", "spmv.sdft", name].into_iter().chain(places).collect();
+        let answer = bench.run(&command);
+        assert!(answer.status == Some(0), "{line}: {answer:#?}");
+    }
+    bench
+        .run(&["match", "spmv.sdft", "MapToForLoop"])
+        .prints(&["spmv/multiply/entries: refused: `entries` gets `first` from data"]);
+    let refused = bench.run(&["match", "spmv.sdft", "GPUTransform"]);
+    refused.prints(&[
+        "GPUTransform at spmv/multiply/rows: refused: the part of `x` that passes `entries.x -> gather.v: x[0:W]",
+    ]);
+}
+
+#[test]
+fn chains_differ_by_their_longest_common_subsequence() {
+    let bench = Bench::new();
+    let chain = |steps: &str| format!(r#"{{"version": 1, "steps": [{steps}]}}"#);
+    let [fuse, tile, strip] = ["MapFusion", "MapTiling", "StripMining"]
+        .map(|name| format!(r#"{{"transformation": "{name}", "at": ["p/{name}"]}}"#));
+    bench.file("a.json", chain(&format!("{fuse}, {tile}")));
+    bench.file("b.json", chain(&format!("{strip}, {fuse}, {tile}, {strip}")));
+    let answer = bench.run(&["chain", "diff", "a.json", "b.json"]);
+    assert_eq!(
+        answer.stdout,
+        "+ 1. StripMining at p/StripMining\n  1 -> 2. MapFusion at p/MapFusion\n  2 -> 3. MapTiling at p/MapTiling\n\
+         + 4. StripMining at p/StripMining\n"
+    );
+    bench.run(&["chain", "diff", "a.json", "a.json"]).prints(&["the chains are the same"]);
 }
 
 #[test]

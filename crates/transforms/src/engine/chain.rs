@@ -13,7 +13,8 @@
 //! ```
 //!
 //! A step is at the elements of a match (`at` is a list of paths), at a match by its number, everywhere, or at the only match. The
-//! step `simplify` applies the strict transformations, at most `fuel` times if it has this parameter. A chain that was tuned has the
+//! step `simplify` applies the strict transformations everywhere, at most `fuel` times if it has this parameter. It takes no place and
+//! no conditions. A chain that was tuned has the
 //! measurement as `"tuned"` ([`Tuned`]).
 
 use std::fs::Permissions;
@@ -22,21 +23,18 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use sdfg::ir::Sdfg;
-use sdfg::path::{ElementPath, PathError};
+use sdfg::path::PathError;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
 use super::{
     Anchor, Conditions, ParameterError, Pipeline, Registry, Soundness, Step, TransformError, Transformation,
-    Tuned,
+    Tuned, chain_file,
 };
 
 /// The name of the step that simplifies.
 pub(super) const SIMPLIFY: &str = "simplify";
-
-/// Version of the format.
-const VERSION: u32 = 1;
 
 /// A list of steps that is replayed on programs.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -142,6 +140,19 @@ pub enum ChainError {
         /// What is wrong with the path.
         error: PathError,
     },
+    /// The text is JSON of another shape.
+    #[error("this is no chain of transformations: {0}")]
+    Shape(&'static str),
+    /// A field of a step has a wrong value, or has no meaning in the step.
+    #[error("step {number} ({name}): {reason}")]
+    Field {
+        /// Number of the step, from 1.
+        number: usize,
+        /// The transformation.
+        name: String,
+        /// What is wrong.
+        reason: String,
+    },
     /// A step at one place has a limit.
     #[error("step {number} ({name}): a limit needs `\"at\": \"everywhere\"`")]
     Limit {
@@ -160,49 +171,6 @@ pub enum ChainError {
         /// The reason.
         error: Box<TransformError>,
     },
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    version: u32,
-    steps: Vec<FileStep>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    tuned: Option<Tuned>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FileStep {
-    transformation: String,
-    #[serde(default, skip_serializing_if = "is_empty")]
-    parameters: Value,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    at: Option<FileAnchor>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    limit: Option<usize>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    assume: Vec<String>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    guard: bool,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-enum FileAnchor {
-    Paths(Vec<String>),
-    Number(usize),
-    Every(Every),
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Every {
-    Everywhere,
-}
-
-fn is_empty(parameters: &Value) -> bool {
-    parameters.as_object().is_none_or(serde_json::Map::is_empty)
 }
 
 impl Chain {
@@ -259,11 +227,6 @@ impl Chain {
         Chain::of_steps(self.steps.into_iter().chain(other.steps))
     }
 
-    /// The number of steps that two chains begin with in common.
-    pub fn common(&self, other: &Chain) -> usize {
-        self.steps.iter().zip(&other.steps).take_while(|(a, b)| a == b).count()
-    }
-
     /// Each step as a line.
     pub fn lines(&self) -> Vec<String> {
         let line = |step: &ChainStep| {
@@ -288,30 +251,7 @@ impl Chain {
     /// # Errors
     /// [`ChainError::Format`] if a parameter is no JSON.
     pub fn to_json(&self) -> Result<String, ChainError> {
-        let step = |step: &ChainStep| FileStep {
-            transformation: step.transformation.clone(),
-            parameters: step.parameters.clone(),
-            at: match &step.at {
-                Anchor::Paths(paths) => {
-                    Some(FileAnchor::Paths(paths.iter().map(ToString::to_string).collect()))
-                }
-                Anchor::Number(number) => Some(FileAnchor::Number(*number)),
-                Anchor::Everywhere { .. } => Some(FileAnchor::Every(Every::Everywhere)),
-                Anchor::Only => None,
-            },
-            limit: match step.at {
-                Anchor::Everywhere { limit } => limit,
-                Anchor::Paths(_) | Anchor::Number(_) | Anchor::Only => None,
-            },
-            assume: step.under.assume.clone(),
-            guard: step.under.guard,
-        };
-        let file = File {
-            version: VERSION,
-            steps: self.steps.iter().map(step).collect(),
-            tuned: self.tuned.clone(),
-        };
-        Ok(serde_json::to_string_pretty(&file)? + "\n")
+        chain_file::write(&self.steps, self.tuned.as_ref())
     }
 
     /// Reads a chain from JSON.
@@ -319,38 +259,8 @@ impl Chain {
     /// # Errors
     /// If the text is no chain of a known version.
     pub fn from_json(text: &str) -> Result<Self, ChainError> {
-        let file: File = serde_json::from_str(text)?;
-        if file.version != VERSION {
-            return Err(ChainError::Version(file.version));
-        }
-        let mut steps = Vec::with_capacity(file.steps.len());
-        for (at, step) in file.steps.into_iter().enumerate() {
-            let wrong =
-                |error| ChainError::Anchor { number: at + 1, name: step.transformation.clone(), error };
-            let anchor = match step.at {
-                Some(FileAnchor::Every(Every::Everywhere)) => Anchor::Everywhere { limit: step.limit },
-                _ if step.limit.is_some() => {
-                    return Err(ChainError::Limit { number: at + 1, name: step.transformation });
-                }
-                None => Anchor::Only,
-                Some(FileAnchor::Number(number)) => Anchor::Number(number),
-                Some(FileAnchor::Paths(paths)) => {
-                    let parsed = paths.iter().map(|path| path.parse::<ElementPath>());
-                    Anchor::Paths(parsed.collect::<Result<_, _>>().map_err(wrong)?)
-                }
-            };
-            steps.push(ChainStep {
-                transformation: step.transformation,
-                // A file leaves out an empty object.
-                parameters: match step.parameters {
-                    Value::Null => Value::Object(serde_json::Map::new()),
-                    given => given,
-                },
-                at: anchor,
-                under: Conditions { assume: step.assume, guard: step.guard },
-            });
-        }
-        Ok(Chain { steps, tuned: file.tuned })
+        let (steps, tuned) = chain_file::read(text)?;
+        Ok(Chain { steps, tuned })
     }
 
     /// Writes the chain to a file, whole or not at all. A pipe or device takes the text as it comes.

@@ -52,7 +52,8 @@ impl std::fmt::Display for Conditions {
 /// Checks and applies a transformation at a match under conditions.
 ///
 /// # Errors
-/// [`TransformError::Condition`] for a text that is no comparison of integers over symbols,
+/// [`TransformError::Condition`] for a text that is no comparison of integers over symbols, [`TransformError::NoAssumption`] for a guard
+/// without any,
 /// [`TransformError::Refused`] if the match has several blocks, and as [`apply()`]. The program is then unchanged.
 pub fn apply_under(
     program: &mut Sdfg,
@@ -62,8 +63,7 @@ pub fn apply_under(
 ) -> Result<Application, TransformError> {
     if conditions.is_empty() {
         if conditions.guard {
-            let reason = "a guard tests assumptions, and there are none".to_owned();
-            return Err(TransformError::Condition { text: String::new(), reason });
+            return Err(TransformError::NoAssumption);
         }
         return apply(program, transformation, found);
     }

@@ -64,6 +64,9 @@ pub enum TransformError {
         /// What is wrong.
         reason: String,
     },
+    /// A step has a guard, and no assumption that it could test.
+    #[error("a guard tests assumptions, and there are none")]
+    NoAssumption,
     /// A transformation without a limit applies again and again.
     #[error("{name} still applies after {count} times")]
     Endless {

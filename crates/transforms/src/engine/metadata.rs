@@ -34,6 +34,12 @@ impl Metadata {
         page.map(text).collect::<Vec<_>>().join("\n")
     }
 
+    /// The error of a parameter that is not given.
+    pub(super) fn needs(&self, parameter: &Parameter) -> ParameterError {
+        let parameter = format!("`{}` ({})", parameter.name, parameter.ty);
+        ParameterError::Missing { name: self.name.to_owned(), parameter }
+    }
+
     /// The error of parameters that do not fit.
     pub(super) fn misfit(&self, reason: &str) -> ParameterError {
         let known =
@@ -100,7 +106,7 @@ impl Soundness {
 pub struct Parameter {
     /// Name, in Rust, in chains and on the command line.
     pub name: &'static str,
-    /// Type, in words.
+    /// Type, in words. The numbers in parameters whose type contains `integer` have a bound, see [`checked`](super::checked).
     pub ty: &'static str,
     /// Value when it is not given, as JSON; `None` if it must be given.
     pub default: Option<&'static str>,
@@ -118,6 +124,14 @@ pub enum ParameterError {
         name: String,
         /// The closest name that there is.
         closest: Option<String>,
+    },
+    /// A parameter without a default is not given.
+    #[error("`{name}` needs the parameter {parameter}")]
+    Missing {
+        /// The transformation.
+        name: String,
+        /// The parameter, with its type.
+        parameter: String,
     },
     /// The parameters do not fit.
     #[error("parameters of `{name}`: {reason}; it has {}", listed(known))]

@@ -2,6 +2,8 @@
 
 mod anchor;
 mod chain;
+mod chain_difference;
+mod chain_file;
 mod condition;
 mod error;
 mod evidence;
@@ -22,6 +24,7 @@ mod tuned;
 
 pub use anchor::{Anchor, Step};
 pub use chain::{Action, Chain, ChainError};
+pub use chain_difference::Difference;
 pub use condition::{Conditions, apply_under};
 pub use error::TransformError;
 pub use evidence::{Claim, Evidence, Fact};

@@ -167,14 +167,13 @@ impl Pipeline {
     /// The matches of a transformation with its default parameters that pass its check. [`matches()`] takes others.
     ///
     /// # Errors
-    /// [`TransformError::Parameters`] if a parameter of the transformation has no default.
+    /// [`TransformError::Parameters`] if a parameter of the transformation has no default: give it to
+    /// `matches(program, &transformation)`.
     pub fn matches<T: Transformation + Default>(&self) -> Result<Vec<Match>, TransformError> {
         let transformation = T::default();
         let metadata = transformation.metadata();
         if let Some(required) = metadata.parameters.iter().find(|parameter| parameter.default.is_none()) {
-            let reason =
-                format!("`{}` is missing: give it to `matches(program, &transformation)`", required.name);
-            return Err(metadata.misfit(&reason).into());
+            return Err(metadata.needs(required).into());
         }
         Ok(matches(&self.program, &transformation))
     }

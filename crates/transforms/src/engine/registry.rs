@@ -62,8 +62,12 @@ impl Registry {
         let is_missing = |parameter: &&Parameter| {
             parameter.default.is_none() && !parameters.is_null() && parameters.get(parameter.name).is_none()
         };
+        // `serde` would take a list for the fields in their order.
+        if !parameters.is_null() && !parameters.is_object() {
+            return Err(metadata.misfit(&format!("parameters are an object, and not {parameters}")));
+        }
         if let Some(missing) = metadata.parameters.iter().find(is_missing) {
-            return Err(metadata.misfit(&format!("`{}` is missing", missing.name)));
+            return Err(metadata.needs(missing));
         }
         make(parameters).map_err(|error| metadata.misfit(&error.to_string()))
     }

@@ -223,7 +223,10 @@ fn a_step_everywhere_ends() {
             r#"{"version": 1, "steps": [{"transformation": "StateFusion"}, {"transformation": "MapFusion", "limit": 3}]}"#,
             "2 (MapFusion): a limit needs",
         ),
-        (r#"{"version": 1, "steps": [{"transformation": "MapFusion", "at": "all"}]}"#, "no chain"),
+        (
+            r#"{"version": 1, "steps": [{"transformation": "MapFusion", "at": "all"}]}"#,
+            "1 (MapFusion): `at` is a list of",
+        ),
     ] {
         let error = Chain::from_json(json).expect_err("no chain");
         assert!(error.to_string().contains(part), "{error}");
