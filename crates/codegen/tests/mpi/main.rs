@@ -374,6 +374,7 @@ fn rank_of_rust() {
     assert_eq!(error.to_string(), "rank 2 differs from rank 0 in word 1");
     let numbers = [-7.0, 0.5, -0.0];
     assert_eq!(context.largest(numbers[rank]).unwrap(), 0.5);
+    assert_eq!(context.largest(numbers[rank] - 9.0).unwrap(), -8.5);
     assert!(context.largest(if rank == 1 { f64::NAN } else { 0.0 }).unwrap().is_nan());
     let Case { description, is_combination, .. } = random_case(&mut Random(5), ranks);
     let seconds = context.measure(&description, is_combination, 5).unwrap();

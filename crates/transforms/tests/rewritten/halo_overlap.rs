@@ -1,7 +1,7 @@
 //! Maps over ranks that are divided in an interior and a border.
 
 use sdfg_transforms::rewrites::HaloOverlap;
-use sdfg_transforms::{apply, places};
+use sdfg_transforms::{Transformation, apply, places};
 
 use super::support::{applies, page_is_true, parsed, refuses};
 
@@ -163,4 +163,20 @@ fn a_map_that_changes_what_it_reads_is_not_divided() {
     let text = text.replace("P -> B: P[4:N + 5]", "after -> B: A[4:N + 5]").replace("    access P\n", "");
     // The order of interior and border would make it right in the interpreter; native code would send what the interior has changed.
     assert!(refuses(&text, &HaloOverlap::default()).contains("is written by the map"));
+}
+
+#[test]
+fn maps_of_nested_sdfgs_are_not_divided() {
+    let page = HaloOverlap::default().metadata().page();
+    let before = page.split("```sdft\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a program");
+    let nested = before.replacen("sdfg smooth", "nested f (A) -> (A, B) with (N = N) sdfg smooth", 1);
+    let containers =
+        before.lines().filter(|line| line.starts_with("  array ") || line.starts_with("  symbol "));
+    let containers: String = containers.map(|line| format!("{line}\n")).collect();
+    let text = format!(
+        "sdfg p {{\n{containers}  state s {{\n    access A\n    access after = A\n    access B\n    {nested}
+    A -> f.A: A[0:N]\n    f.A -> after: A[0:N]\n    f.B -> B: B[0:N]\n  }}\n}}"
+    );
+    let why = refuses(&text, &HaloOverlap::default());
+    assert!(why.contains("is in a scope, or in a nested SDFG"), "{why}");
 }

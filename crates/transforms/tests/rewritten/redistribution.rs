@@ -250,6 +250,30 @@ fn containers_that_all_ranks_use_stay_whole() {
     assert!(why.contains("`B` is used elsewhere"), "{why}");
 }
 
+/// A container is copied to a whole one, and to a part.
+#[test]
+fn each_copy_of_a_container_is_looked_at() {
+    for copies in ["A -> B\nA -> P", "A -> P\nA -> B"] {
+        let text = format!(
+            "sdfg p {{
+  symbol N: i64
+  array A: f64[N]
+  array B: f64[N]
+  array P: f64[N] distribution(grid(2)[balanced(0)])
+  state s {{
+    access A
+    access B
+    access P
+    {copies}
+  }}
+}}"
+        );
+        let mut pipeline = Pipeline::on(parsed(&text));
+        let cut = pipeline.apply(DistributeContainer::default().at_all(["s/A", "s/P"]));
+        assert!(cut.is_ok(), "{:?}", cut.err());
+    }
+}
+
 /// The values of a part are pushed to queues, one for each.
 #[test]
 fn streams_stay_whole() {
@@ -681,6 +705,20 @@ fn merge(mut pipeline: Pipeline) -> Result<(), String> {
 }
 
 #[test]
+fn containers_of_other_shapes_or_memory_are_not_alike() {
+    let program = sdfg::text::print(alike("").program());
+    for [declared, copy] in
+        [["f64[N] storage(cpu_heap) ", "A -> T\n"], ["f64[N + 2] ", "A -> T: A[0:N] -> T[0:N]\n"]]
+    {
+        let text = program
+            .replacen("array T: f64[N] ", &format!("array T: {declared}"), 1)
+            .replacen("A -> T\n", copy, 1);
+        let why = merge(Pipeline::on(parsed(&text))).expect_err("they differ");
+        assert!(why.contains("has another shape, element type or memory"), "{why}");
+    }
+}
+
+#[test]
 fn copies_that_others_than_maps_use_stay() {
     assert_eq!(merge(alike("")), Ok(()));
     let why = merge(alike("T -> C")).expect_err("a copy reads it, too");
@@ -688,6 +726,13 @@ fn copies_that_others_than_maps_use_stay() {
     // A copy changes what is copied back.
     let back = "access again = A\naccess changed = T\norder B -> C\nC -> changed\nchanged -> again";
     let why = merge(alike(back)).expect_err("no map changes it");
+    assert!(why.contains("is used elsewhere"), "{why}");
+    // A map changes it, and it is copied to another container.
+    let text = sdfg::text::print(alike("access changed = T\nchanged -> C").program());
+    let text =
+        text.replacen("t.o -> n.B: B[i]", "t.o -> n.T: T[i]", 1).replacen("n.B -> m.B", "n.T -> m.T", 1);
+    let text = text.replacen("    m.B -> B\n", "    m.T -> changed\n", 1).replacen("    access B\n", "", 1);
+    let why = merge(Pipeline::on(parsed(&text))).expect_err("it is not copied back");
     assert!(why.contains("is used elsewhere"), "{why}");
 }
 
