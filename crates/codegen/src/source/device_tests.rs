@@ -1,5 +1,5 @@
 //! Tests of printed text for devices, where results are the same without: what the threads of a warp do together, memory of the caller
-//! that no element reaches, and the ends of runs that fail.
+//! that no element reaches, and the ends of runs and handles.
 
 use std::num::NonZeroU32;
 
@@ -119,4 +119,16 @@ fn runs_that_fail_wait_for_their_commands() {
         let source = cuda_source(&plan_with(program, streams), &SourceOptions::default()).unwrap();
         assert!(source.contains("if (status != 0) { (void)cudaDeviceSynchronize(); }"), "{source}");
     }
+}
+
+/// A handle frees the persistent memory of a device that it keeps.
+#[test]
+fn handles_free_their_memory_of_the_device() {
+    let program = "sdfg p {
+  symbol N: i64
+  array A: f64[N] storage(gpu_global)
+  transient array kept: f64[N] storage(gpu_global) lifetime(persistent)
+  state s { access A; access kept; A -> kept: A[0:N] -> kept[0:N] }
+}";
+    assert!(cuda(program).contains("(void)cudaFree(handle->kept);"));
 }

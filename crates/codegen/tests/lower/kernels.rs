@@ -147,6 +147,45 @@ fn kernels_push_to_queues_with_room() {
     );
 }
 
+/// The most pushes of a launch are those of each iteration, with the loops of tasklets up and down.
+#[test]
+fn loops_of_tasklets_bound_the_pushes_of_kernels() {
+    let most = |range: &str| {
+        let source = format!(
+            "sdfg p {{
+  symbol N: i64
+  array A: f64[N] storage(gpu_global)
+  transient stream S: f64 storage(gpu_global)
+  state s {{
+    access A
+    access S
+    map g [i = 0:N] schedule(gpu_grid) {{
+      tasklet t (x) -> (y) {{
+        for k in range({range}):
+            y = x + k
+      }}
+      g.A -> t.x: A[i]
+      t.y -> g.S: S dynamic
+    }}
+    A -> g.A
+    g.S -> S
+  }}
+}}"
+        );
+        let program = sdfg::text::parse("p.sdft", &source).unwrap_or_else(|errors| panic!("{errors:?}"));
+        let validated = validate(program).unwrap_or_else(|rejected| panic!("{rejected}"));
+        let plan = lower(&validated, &Target::cuda(), &LowerOptions::default());
+        let text = plan.unwrap_or_else(|error| panic!("{error}")).to_string();
+        let line = text.lines().find(|line| line.contains("pushes at most")).unwrap_or_default();
+        line.trim().to_owned()
+    };
+    for (range, expected) in
+        [("3, 9, 2", "3*N"), ("3, 10, 2", "4*N"), ("9, 3, -2", "3*N"), ("10, 3, -2", "4*N")]
+    {
+        assert_eq!(most(range), format!("pushes at most {expected} to S"), "{range}");
+    }
+}
+
 /// A kernel assigns a symbol that it is given, so the given value bounds no pushes behind the assignment.
 #[test]
 fn pushes_by_a_symbol_that_changes_have_no_bound() {

@@ -154,3 +154,36 @@ fn loops_that_push_combine_at_once() {
     let text = plan(&countdown("one", "one = x", "", ""));
     assert!(text.contains("count_sum"), "{text}");
 }
+
+/// Nodes that wait for each other share what references name. A map that uses no stream waits for nobody, so its iterations do not ask
+/// again.
+#[test]
+fn iterations_without_streams_ask_once_for_references() {
+    let text = plan(
+        "sdfg p {
+  array A: i64[4]
+  array B: i64[4]
+  array C: i64[4]
+  transient array K: i64[1]
+  transient stream S: i64 capacity(1)
+  reference R: i64[1]
+  state s { access A; access R; access S; access B
+    bind A -> R: A[1]
+    map push [i = 0:4] schedule(sequential) { tasklet a () -> (y) { y = i }; a.y -> push.S: S }
+    push.S -> S
+    access T = S
+    map pop [i = 0:4] schedule(sequential) { tasklet b (x) -> (y) { y = x }; pop.S -> b.x: S; b.y -> pop.B: B[i] }
+    T -> pop.S
+    pop.B -> B
+    map use [i = 0:4] schedule(sequential) { access K; access C; use.R -> K: R[0] -> K[0]; K -> C: K[0] -> C[i] }
+    R -> use.R }
+}",
+    );
+    let map = text.split("# map use\n").nth(1).expect("the map");
+    assert!(map.trim_start().starts_with("for i_2 = 0:4:1 independent {\n"), "{text}");
+    assert!(
+        map.lines().nth(1).is_some_and(|line| line.trim().starts_with("copy R[R_begin] -> K[0]")),
+        "{text}"
+    );
+    assert!(text.contains("recall R from R_kept\n      # map use\n"), "{text}");
+}
