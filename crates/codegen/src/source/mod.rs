@@ -43,8 +43,6 @@ mod uses;
 mod width;
 
 #[cfg(test)]
-mod device_tests;
-#[cfg(test)]
 mod tests;
 
 use std::num::NonZeroU32;

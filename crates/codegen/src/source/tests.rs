@@ -1,6 +1,8 @@
 //! Tests of printed text: names, parentheses, comments, and declarations without a reader. Agreement tests compile
 //! whole programs and compare their results.
 
+mod device;
+
 use std::collections::BTreeSet;
 
 use sdfg::text::parse;

@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use sdfg::text::parse;
 use sdfg::validate::validate;
 
-use super::*;
+use super::super::*;
 use crate::lower::{LowerOptions, Target, lower};
 
 fn plan_with(program: &str, streams: NonZeroU32) -> Plan {
