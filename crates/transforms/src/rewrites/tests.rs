@@ -144,7 +144,7 @@ fn matches_without_required_parameters_are_refused() {
     let pipeline = Pipeline::on(program(&two_maps("k")));
     assert_eq!(pipeline.matches::<MapFusion>().map(|found| found.len()).ok(), Some(1));
     let message = pipeline.matches::<MapSchedule>().expect_err("a parameter is required").to_string();
-    assert!(message.starts_with("parameters of `MapSchedule`: `schedule` is missing"), "{message}");
+    assert_eq!(message, "`MapSchedule` needs the parameter `schedule` (word)");
 }
 
 /// The facts of an application hold for small values of the symbols, found by enumeration.
