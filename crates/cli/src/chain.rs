@@ -12,7 +12,7 @@ use crate::output::{Destination, print};
 use crate::program::Program;
 use crate::terminal::Terminal;
 use crate::transform::{anywhere, finish, refused, wrong_chain};
-use crate::verify::Verification;
+use crate::verify::{Verification, Wrong};
 
 /// Replay, show and compare chains of transformations.
 #[derive(Args)]
@@ -65,7 +65,8 @@ impl ChainCommand {
                 }
                 let chain = chain.cut(steps.unwrap_or(chain.len()));
                 let program = program.read(terminal)?;
-                let verifier = verification.of(&program)?;
+                let conditions: Vec<_> = chain.conditions().collect();
+                let verifier = verification.of(&program, &conditions)?;
                 let replayed =
                     chain.replay(program, &sdfg_library::transformations()).map_err(wrong_chain)?;
                 let replayed = match verifier {
@@ -128,13 +129,14 @@ fn verified(
             Err(earlier) => difference = earlier,
             Ok(()) => {
                 let what = format!("step {} ({})", at + 1, step.name());
-                return Err(verification.wrong(
-                    &what,
-                    &difference,
-                    replayed.program(),
-                    soundness(at + 1),
-                    &|program| repeated(program, step),
-                ));
+                let wrong = Wrong {
+                    what: &what,
+                    before: replayed.program(),
+                    soundness: soundness(at + 1),
+                    conditions: &chain.conditions().collect::<Vec<_>>(),
+                    rewrite: &|program| repeated(program, step),
+                };
+                return Err(verification.wrong(&wrong, verifier, &difference));
             }
         }
     }

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::output::{Destination, check_outputs, print};
 use crate::program::Program;
 use crate::terminal::Terminal;
-use crate::verify::Verification;
+use crate::verify::{Verification, Wrong};
 
 /// List the transformations, or print the page of one.
 #[derive(Args)]
@@ -227,7 +227,8 @@ impl Transform {
         let recorded = self.outcome.begin()?;
         let step = self.step.step()?;
         let before = self.program.read(terminal)?;
-        let verifier = self.outcome.verification.of(&before)?;
+        let conditions = step.under.clone();
+        let verifier = self.outcome.verification.of(&before, &[&conditions])?;
         let soundness = step.transformation.metadata().soundness;
         let mut pipeline = Pipeline::on(before.clone());
         let application = pipeline.apply(step).map_err(|error| refused(&error))?;
@@ -237,17 +238,18 @@ impl Transform {
         if self.explain {
             terminal.message(&explained(application));
         }
-        let checked = verifier.map_or(Ok(()), |verifier| verifier.check(pipeline.program(), soundness));
-        if let Err(difference) = checked {
+        if let Some(verifier) = verifier
+            && let Err(difference) = verifier.check(pipeline.program(), soundness)
+        {
             let same = self.step.step()?.transformation;
-            let rewrite = |program: &mut Sdfg| anywhere(program, same.as_ref());
-            return Err(self.outcome.verification.wrong(
-                &self.step.name,
-                &difference,
-                &before,
+            let wrong = Wrong {
+                what: &self.step.name,
+                before: &before,
                 soundness,
-                &rewrite,
-            ));
+                conditions: &[&conditions],
+                rewrite: &|program| anywhere(program, same.as_ref()),
+            };
+            return Err(self.outcome.verification.wrong(&wrong, &verifier, &difference));
         }
         self.outcome.end(recorded, pipeline)
     }
@@ -271,21 +273,21 @@ impl Simplify {
     pub(crate) fn execute(&self, terminal: Terminal) -> Result<(), Failure> {
         let recorded = self.outcome.begin()?;
         let before = self.program.read(terminal)?;
-        let verifier = self.outcome.verification.of(&before)?;
+        let verifier = self.outcome.verification.of(&before, &[])?;
         let mut pipeline = Pipeline::on(before.clone());
         let counts = pipeline.simplify(&sdfg_library::transformations(), self.fuel);
         let exact = Soundness::Always;
-        let checked = verifier.map_or(Ok(()), |verifier| verifier.check(pipeline.program(), exact));
-        if let Err(difference) = checked {
-            let simplified =
-                |program: &mut Sdfg| !simplify(program, &sdfg_library::transformations(), None).is_empty();
-            return Err(self.outcome.verification.wrong(
-                "simplification",
-                &difference,
-                &before,
-                exact,
-                &simplified,
-            ));
+        if let Some(verifier) = verifier
+            && let Err(difference) = verifier.check(pipeline.program(), exact)
+        {
+            let wrong = Wrong {
+                what: "simplification",
+                before: &before,
+                soundness: exact,
+                conditions: &[],
+                rewrite: &|program| !simplify(program, &sdfg_library::transformations(), None).is_empty(),
+            };
+            return Err(self.outcome.verification.wrong(&wrong, &verifier, &difference));
         }
         let counts: Vec<String> = counts.iter().map(|tally| told(tally, self.times)).collect();
         let told = if counts.is_empty() { "nothing to simplify".to_owned() } else { counts.join(", ") };

@@ -8,8 +8,8 @@ use sdfg::ir::Sdfg;
 use sdfg::symbolic::Symbol;
 use sdfg::text;
 use sdfg_library::BuiltIn;
-use sdfg_transforms::Soundness;
-use sdfg_transforms::verify::{Difference, Verifier, reproducer};
+use sdfg_transforms::verify::{Assumed, Difference, Verifier, reproducer};
+use sdfg_transforms::{Conditions, Soundness};
 
 use crate::data::{SymbolValue, check_symbols};
 use crate::failure::Failure;
@@ -31,36 +31,72 @@ pub(crate) struct Verification {
 
 /// The verifier of a program with some values of symbols.
 pub(crate) fn verifier(program: &Sdfg, symbols: &[SymbolValue]) -> Result<Verifier<'static>, Failure> {
+    verifier_under(program, symbols, &[])
+}
+
+fn verifier_under(
+    program: &Sdfg,
+    symbols: &[SymbolValue],
+    conditions: &[&Conditions],
+) -> Result<Verifier<'static>, Failure> {
     check_symbols(program, "--set", symbols)?;
     let fixed: BTreeMap<Symbol, i64> =
         symbols.iter().map(|given| (Symbol::of(&given.name), given.value)).collect();
-    Verifier::of(program, &fixed, &options()).map_err(|error| {
+    let assumed = Assumed::of(program, conditions.iter().copied());
+    Verifier::under(program, &fixed, &assumed, &options()).map_err(|error| {
         Failure::program(error)
             .help("give values of symbols with `--set SYMBOL=VALUE`, or leave --verify out")
     })
 }
 
+/// A rewrite with other results.
+pub(crate) struct Wrong<'a> {
+    /// The rewrite, in words.
+    pub(crate) what: &'a str,
+    pub(crate) before: &'a Sdfg,
+    pub(crate) soundness: Soundness,
+    /// The conditions of the steps.
+    pub(crate) conditions: &'a [&'a Conditions],
+    /// Repeats the rewrite on another program, and gives whether it applies there.
+    pub(crate) rewrite: &'a dyn Fn(&mut Sdfg) -> bool,
+}
+
 impl Verification {
-    /// The verifier of a program; `None` if none is asked for.
-    pub(crate) fn of(&self, program: &Sdfg) -> Result<Option<Verifier<'static>>, Failure> {
+    /// The verifier of a program for steps with these conditions; `None` if none is asked for.
+    pub(crate) fn of(
+        &self,
+        program: &Sdfg,
+        conditions: &[&Conditions],
+    ) -> Result<Option<Verifier<'static>>, Failure> {
         if !self.verify {
             return Ok(None);
         }
-        verifier(program, &self.symbols).map(Some)
+        verifier_under(program, &self.symbols, conditions).map(Some)
     }
 
     /// Writes the smallest wrong program found, and gives the error of a rewrite with other results.
     pub(crate) fn wrong(
         &self,
-        what: &str,
+        wrong: &Wrong<'_>,
+        verifier: &Verifier<'_>,
         difference: &Difference,
-        before: &Sdfg,
-        soundness: Soundness,
-        rewrite: &dyn Fn(&mut Sdfg) -> bool,
     ) -> Failure {
-        let small = reproducer(before, soundness, &options(), rewrite);
-        let file = self.reproducer.as_deref().unwrap_or("reproducer.sdft");
+        let what = wrong.what;
+        if let Difference::Limit { .. } = difference {
+            return Failure::program(format_args!("{what} cannot be verified: {difference}")).help(
+                "nothing was rewritten. Give smaller values of symbols with `--set SYMBOL=VALUE`, or leave --verify out",
+            );
+        }
         let failure = Failure::program(format_args!("{what} gives other results: {difference}"));
+        if let Some(text) = verifier.undecided() {
+            return failure.help(format_args!(
+                "nothing was rewritten. The program sets symbols of the assumption `{text}`: where it does not hold, results may \
+                 differ"
+            ));
+        }
+        let assumed = |program: &Sdfg| Assumed::of(program, wrong.conditions.iter().copied());
+        let small = reproducer(wrong.before, &assumed, wrong.soundness, &options(), wrong.rewrite);
+        let file = self.reproducer.as_deref().unwrap_or("reproducer.sdft");
         match Destination::new(Some(file)).write(text::print(&small).as_bytes()) {
             Ok(()) => failure.help(format_args!(
                 "nothing was rewritten. This is a fault of the transformation: report it with `{file}`"

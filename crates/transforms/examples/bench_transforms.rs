@@ -23,12 +23,13 @@ struct Shape {
     text: fn(usize) -> String,
 }
 
-const SHAPES: [Shape; 6] = [
+const SHAPES: [Shape; 7] = [
     Shape { name: "copies through transients", unit: 1, text: copies },
     Shape { name: "maps of one iteration", unit: 4, text: trivial_maps },
     Shape { name: "results that nothing reads", unit: 4, text: dead_maps },
     Shape { name: "calls of one state", unit: 3, text: calls },
     Shape { name: "states in a row", unit: 4, text: states },
+    Shape { name: "loops in a row", unit: 3, text: loops },
     Shape { name: "all of these in a row of states", unit: 16, text: mixed },
 ];
 
@@ -118,6 +119,23 @@ fn copies(units: usize) -> String {
         last = format!("T{at}");
     }
     program(units, &format!("{body}{edges}    {last} -> B\n  }}\n"))
+}
+
+/// Loops with symbols of their own, each over an array of its own.
+fn loops(units: usize) -> String {
+    let mut body = String::new();
+    for at in 0..units {
+        let _ = writeln!(
+            body,
+            "  for l{at}: i{at} = 0:N {{\n    state s{at} {{\n      access T{at}\n      access U{at} = T{at}"
+        );
+        let _ = writeln!(
+            body,
+            "      tasklet t{at} (x) -> (y) {{ y = x + 1 }}\n      T{at} -> t{at}.x: T{at}[i{at}]"
+        );
+        let _ = writeln!(body, "      t{at}.y -> U{at}: T{at}[i{at}]\n    }}\n  }}");
+    }
+    program(units, &body).replace("transient array", "array")
 }
 
 /// Independent maps of one iteration over `A`.

@@ -4,11 +4,11 @@
 
 use std::collections::BTreeSet;
 
-use sdfg::analysis::control_graph::ControlStep;
+use sdfg::analysis::control_graph::{ControlStep, expressions};
 use sdfg::analysis::dependence::{AccessMode, IteratedAccess, Iteration, Iterations, carried_by_loop, meets};
 use sdfg::analysis::loops::counted_range;
 use sdfg::analysis::reaching::SymbolDefinition;
-use sdfg::analysis::symbols::{assigned_symbols_of, free_symbols_of_state};
+use sdfg::analysis::symbols::assigned_symbols_of;
 use sdfg::analysis::{AccessSets, ReachingSymbols, Use, is_leaf};
 use sdfg::dtype::ScalarType;
 use sdfg::ir::{
@@ -88,49 +88,40 @@ impl<'p> Counted<'p> {
         let mut set: BTreeSet<Symbol> = assigned_symbols_of(sdfg, self.repeated.body).into_iter().collect();
         let body_sets = set.clone();
         set.insert(self.symbol.clone());
-        for (id, container) in sdfg.containers() {
-            let names = |symbol: &&Symbol| {
-                let mut sizes = container.shape().iter().chain(container.distribution.exprs());
-                let is_sized = sizes.any(|size| size.depends_on(symbol));
-                is_sized && (**symbol == self.symbol || !moved.contains(&id))
-            };
-            if let Some(symbol) = set.iter().find(names) {
-                let reason = format!(
-                    "sets `{symbol}`, on which the shape or distribution of `{}` depends",
-                    container.name
-                );
-                return Err(Refusal::structure(label, reason));
-            }
+        let uses = site.symbol_uses();
+        let sized = |symbol| uses.sized(symbol).iter().map(move |id| (*id, symbol));
+        let fixed = |(id, symbol): &(ContainerId, &Symbol)| **symbol == self.symbol || !moved.contains(id);
+        if let Some((id, symbol)) = set.iter().flat_map(sized).filter(fixed).min() {
+            let name = &sdfg.container(id).name;
+            let reason = format!("sets `{symbol}`, on which the shape or distribution of `{name}` depends");
+            return Err(Refusal::structure(label, reason));
         }
         let reaching = site.reaching_symbols();
         let start = sdfg.region(self.repeated.body).start;
-        for (step, expressions, state) in steps(sdfg) {
+        let reads = |symbol| uses.readers(symbol).iter().map(move |(at, step)| (*at, symbol, *step));
+        let mut readers: Vec<(usize, &Symbol, ControlStep)> = set.iter().flat_map(reads).collect();
+        readers.sort_unstable();
+        for (_, symbol, step) in readers {
             let block = block_of(sdfg, step);
             let is_inside = block.is_some_and(|block| inner.contains(&block));
             let is_header =
                 block == Some(self.block) && !matches!(step, ControlStep::Try(_) | ControlStep::Take(_));
-            let reads = |symbol: &Symbol| {
-                expressions.iter().any(|value| value.names().into_iter().any(|name| name == symbol.as_str()))
-                    || state.is_some_and(|state| free_symbols_of_state(sdfg.state(state)).contains(symbol))
-            };
-            for symbol in set.iter().filter(|symbol| reads(symbol)) {
-                let definitions = reaching.at(step, symbol);
-                if !is_inside && !is_header && definitions.iter().any(is_own) {
-                    let reason = format!("sets `{symbol}`, which is read after it");
+            let definitions = reaching.at(step, symbol);
+            if !is_inside && !is_header && definitions.iter().any(is_own) {
+                let reason = format!("sets `{symbol}`, which is read after it");
+                return Err(Refusal::structure(label, reason));
+            }
+            if is_inside && body_sets.contains(symbol) {
+                // A value from before the loop gets here in the first iteration: a value of the iteration before in later ones.
+                let earlier = start.map(|start| reaching.before(sdfg, start, symbol)).unwrap_or_default();
+                if definitions.iter().any(|own| !is_own(own) && earlier.contains(own)) {
+                    let reason = format!("reads `{symbol}` in an iteration before it is set there");
                     return Err(Refusal::structure(label, reason));
                 }
-                if is_inside && body_sets.contains(symbol) {
-                    // A value from before the loop gets here in the first iteration: a value of the iteration before in later ones.
-                    let earlier = start.map(|start| reaching.before(sdfg, start, symbol)).unwrap_or_default();
-                    if definitions.iter().any(|own| !is_own(own) && earlier.contains(own)) {
-                        let reason = format!("reads `{symbol}` in an iteration before it is set there");
-                        return Err(Refusal::structure(label, reason));
-                    }
-                }
-                if is_header && body_sets.contains(symbol) {
-                    let reason = format!("reads `{symbol}`, which its body sets");
-                    return Err(Refusal::structure(label, reason));
-                }
+            }
+            if is_header && body_sets.contains(symbol) {
+                let reason = format!("reads `{symbol}`, which its body sets");
+                return Err(Refusal::structure(label, reason));
             }
         }
         Ok(())
@@ -231,6 +222,7 @@ impl<'p> Counted<'p> {
         let sdfg = site.sdfg;
         plain_contents(sdfg, self.block, self.repeated.body, private)?;
         let accesses = accesses_in(sdfg, self.repeated.body);
+        let facts = site.facts();
         for write in accesses.iter().filter(|access| access.writes() && !private.contains(&access.container))
         {
             let container = sdfg.container(write.container);
@@ -240,7 +232,7 @@ impl<'p> Counted<'p> {
                 }
                 let carried = [(write, other), (other, write)].into_iter().find(|(first, second)| {
                     let ends = [first, second].map(|end| (end.state, end.edge, end.mode));
-                    !carried_by_loop(sdfg, self.block, ends[0], ends[1]).exists.is_refuted()
+                    !carried_by_loop(sdfg, &facts, self.block, ends[0], ends[1]).exists.is_refuted()
                 });
                 if carried.is_some() {
                     return Err(self.conflict(container, &write.subset, &other.subset));
@@ -479,37 +471,6 @@ pub(crate) fn jump_out(sdfg: &Sdfg, region: RegionId, in_loop: bool) -> Option<B
     })
 }
 
-/// A step of control with the expressions that it evaluates and the state that it runs.
-type Evaluated<'p> = (ControlStep, Vec<&'p Expression>, Option<StateId>);
-
-/// The steps of control that read symbols.
-pub(crate) fn steps(sdfg: &Sdfg) -> Vec<Evaluated<'_>> {
-    let mut found: Vec<Evaluated<'_>> = Vec::new();
-    for (id, block) in sdfg.blocks() {
-        match &block.kind {
-            BlockKind::State(state) => found.push((ControlStep::State(id), Vec::new(), Some(*state))),
-            BlockKind::Loop(repeated) => {
-                found.push((ControlStep::Init(id), repeated.init.iter().collect(), None));
-                found.push((ControlStep::Test(id), vec![&repeated.condition], None));
-                found.push((ControlStep::Update(id), repeated.update.iter().collect(), None));
-            }
-            BlockKind::Branch(branch) => {
-                let arms = branch.arms.iter().enumerate();
-                found.extend(
-                    arms.map(|(at, (condition, _))| (ControlStep::Arm(id, at), vec![condition], None)),
-                );
-            }
-            BlockKind::Break | BlockKind::Continue | BlockKind::Return => {}
-        }
-    }
-    for (id, transition) in sdfg.transitions() {
-        found.push((ControlStep::Try(id), transition.condition.iter().collect(), None));
-        let values = transition.assignments.iter().map(|(_, value)| value);
-        found.push((ControlStep::Take(id), values.collect(), None));
-    }
-    found
-}
-
 fn block_of(sdfg: &Sdfg, step: ControlStep) -> Option<BlockId> {
     match step {
         ControlStep::State(block)
@@ -533,20 +494,38 @@ fn control_reads(sdfg: &Sdfg, region: RegionId, name: &str) -> Vec<(BlockId, Opt
         subset.free_symbols().iter().any(|symbol| sdfg.find_container(symbol.as_str()).is_some())
     };
     let mut found = Vec::new();
-    for (step, expressions, _) in steps(sdfg) {
-        let Some(block) = block_of(sdfg, step).filter(|block| inner.contains(block)) else { continue };
-        for value in expressions {
-            value.visit(&mut |part: &Expression| match &part.kind {
-                ExpressionKind::Subscript { base, indices } if base.text == name => {
-                    let subset = Subset::from_indices(indices, &shape).ok();
-                    found.push((block, subset.filter(|subset| !is_data(subset))));
-                }
-                ExpressionKind::Name(own) if own == name => {
-                    found.push((block, Some(Subset::full(&shape))));
-                }
-                _ => {}
-            });
-        }
+    for (block, value) in expressions_in(sdfg, &inner) {
+        value.visit(&mut |part: &Expression| match &part.kind {
+            ExpressionKind::Subscript { base, indices } if base.text == name => {
+                let subset = Subset::from_indices(indices, &shape).ok();
+                found.push((block, subset.filter(|subset| !is_data(subset))));
+            }
+            ExpressionKind::Name(own) if own == name => {
+                found.push((block, Some(Subset::full(&shape))));
+            }
+            _ => {}
+        });
+    }
+    found
+}
+
+/// The expressions of control flow that blocks and the transitions from them evaluate, each with its block.
+fn expressions_in<'p>(sdfg: &'p Sdfg, blocks: &BTreeSet<BlockId>) -> Vec<(BlockId, &'p Expression)> {
+    let mut found = Vec::new();
+    for block in blocks {
+        let steps = match &sdfg.block(*block).kind {
+            BlockKind::Loop(_) => {
+                vec![ControlStep::Init(*block), ControlStep::Test(*block), ControlStep::Update(*block)]
+            }
+            BlockKind::Branch(branch) => {
+                (0..branch.arms.len()).map(|at| ControlStep::Arm(*block, at)).collect()
+            }
+            BlockKind::State(_) | BlockKind::Break | BlockKind::Continue | BlockKind::Return => Vec::new(),
+        };
+        let ways = sdfg.transitions_from(*block).into_iter();
+        let ways = ways.flat_map(|id| [ControlStep::Try(id), ControlStep::Take(id)]);
+        let values = steps.into_iter().chain(ways).flat_map(|step| expressions(sdfg, step));
+        found.extend(values.map(|value| (*block, value)));
     }
     found
 }

@@ -13,7 +13,7 @@ use crate::output::{Destination, check_outputs};
 use crate::program::Program;
 use crate::terminal::Terminal;
 use crate::transform::{StepOptions, anywhere, explained, refused, told, wrong_chain};
-use crate::verify::Verification;
+use crate::verify::{Verification, Wrong};
 
 /// Apply steps to a program and write them as a chain.
 ///
@@ -65,8 +65,9 @@ impl Record {
         let is_session = self.steps.is_none() && std::io::stdin().is_terminal();
         let input = self.input()?;
         let before = self.program.read(terminal)?;
-        let verifier = self.verification.of(&before)?;
-        let mut session = Session { record: self, terminal, verifier, pipeline: Pipeline::on(before) };
+        let verifier = self.verification.of(&before, &[])?;
+        let pipeline = Pipeline::on(before.clone());
+        let mut session = Session { record: self, terminal, verifier, given: before, pipeline };
         let name = self.steps.as_deref().unwrap_or("<stdin>");
         prompt(is_session);
         for (number, line) in input.lines().enumerate() {
@@ -108,6 +109,7 @@ struct Session<'a> {
     record: &'a Record,
     terminal: Terminal,
     verifier: Option<Verifier<'static>>,
+    given: Sdfg,
     pipeline: Pipeline,
 }
 
@@ -163,14 +165,21 @@ impl Session<'_> {
         soundness: Soundness,
         rewrite: &dyn Fn(&mut Sdfg) -> bool,
     ) -> Result<(), Failure> {
+        let chain = self.pipeline.chain();
+        let conditions: Vec<_> = chain.conditions().collect();
+        if conditions.last().is_some_and(|last| !last.is_empty()) {
+            // The inputs have to meet what the new step takes for granted, too.
+            self.verifier = self.record.verification.of(&self.given, &conditions)?;
+        }
         let Some(verifier) = &self.verifier else { return Ok(()) };
-        let steps = self.pipeline.chain().actions(&sdfg_library::transformations());
+        let steps = chain.actions(&sdfg_library::transformations());
         let earlier = steps.map_err(wrong_chain)?.iter().map(sdfg_transforms::Action::soundness).max();
         let allowed = earlier.map_or(soundness, |earlier| earlier.max(soundness));
         let Err(difference) = verifier.check(self.pipeline.program(), allowed) else { return Ok(()) };
         self.pipeline.undo().map_err(|error| refused(&error))?;
         let before = self.pipeline.program();
-        Err(self.record.verification.wrong(name, &difference, before, soundness, rewrite))
+        let wrong = Wrong { what: name, before, soundness, conditions: &conditions, rewrite };
+        Err(self.record.verification.wrong(&wrong, verifier, &difference))
     }
 
     /// Prints the last step as `sdfg chain show` does, and more about it.

@@ -217,6 +217,38 @@ fn rewrites_are_verified_on_request() {
     }
 }
 
+/// A loop whose iterations meet, unless there is one.
+const CARRIED: &str = "sdfg p {
+  symbol N: i64
+  array A: f64[N + 1]
+
+  for l: i = 0:N {
+    state s {
+      access A
+      access B = A
+      tasklet t (x) -> (y) { y = x + 1 }
+      A -> t.x: A[i]
+      t.y -> B: A[i + 1]
+    }
+  }
+}
+";
+
+#[test]
+fn rewrites_are_verified_on_inputs_that_meet_their_assumptions() {
+    let bench = Bench::new();
+    bench.file("p.sdft", CARRIED);
+    let step = ["transform", "p.sdft", "LoopToMap", "--assume", "N == 1"];
+    let verified = bench.run(&[&step[..], &["--verify", "--record", "c.json"]].concat());
+    verified.prints(&["map "]);
+    bench.run(&["chain", "apply", "p.sdft", "c.json", "--verify"]).prints(&["map "]);
+    bench.file("steps", "LoopToMap --assume 'N == 1'\n");
+    bench.run(&["chain", "record", "p.sdft", "--steps", "steps", "--verify"]).prints(&["N == 1"]);
+    let contradicted = bench.run(&[&step[..], &["--verify", "--set", "N=3"]].concat());
+    let message = "the given values of symbols contradict the assumption `N == 1`";
+    assert!(contradicted.stderr.contains(message) && contradicted.stdout.is_empty(), "{contradicted:#?}");
+}
+
 #[test]
 fn a_session_of_steps_becomes_a_chain() {
     let bench = Bench::new();

@@ -66,6 +66,7 @@ pub mod reaching;
 pub mod region_graph;
 mod scope_tree;
 mod state_effects;
+mod symbol_uses;
 pub mod symbols;
 mod tables;
 mod uses;
@@ -91,6 +92,7 @@ pub use reachability::{followers, leads_to, node_leads_to, reached};
 pub use reaching::{ReachingDefinitions, ReachingSymbols};
 pub use region_graph::RegionGraph;
 pub use scope_tree::{ScopeTree, scope_around};
+pub use symbol_uses::SymbolUses;
 pub use tables::Analyses;
 pub use uses::{Use, Uses};
 

@@ -46,7 +46,6 @@ pub enum SymbolDefinition {
 }
 
 type Contents = BTreeMap<ContainerId, BTreeSet<Definition>>;
-type Values = BTreeMap<Symbol, BTreeSet<SymbolDefinition>>;
 
 /// Definitions of containers and the places that they reach. What the entry does not reach has none.
 #[derive(Clone, Debug)]
@@ -168,50 +167,76 @@ fn at_entry(sdfg: &Sdfg, containers: &Containers) -> Contents {
 #[derive(Clone, Debug)]
 pub struct ReachingSymbols {
     graph: ControlGraph,
-    before: Vec<Option<Values>>,
+    /// The symbols that each step sets.
+    sets: Vec<Vec<Symbol>>,
+    /// The steps that control may reach.
+    reached: Vec<bool>,
+    at_entry: BTreeMap<Symbol, SymbolDefinition>,
 }
 
 impl ReachingSymbols {
-    /// Solves the analysis for the control flow of an SDFG. Symbols that scopes bind are no concern of control flow.
+    /// The control flow of an SDFG with all that sets a symbol. Symbols that scopes bind are no concern of control flow.
     pub fn of(sdfg: &Sdfg) -> Self {
         let graph = ControlGraph::of(sdfg);
-        let free = free_symbols(sdfg);
-        let mut entry: Values = symbol_types(sdfg)
-            .into_keys()
-            .map(|symbol| (symbol, BTreeSet::from([SymbolDefinition::Undefined])))
-            .collect();
-        entry.extend(free.into_iter().map(|symbol| (symbol, BTreeSet::from([SymbolDefinition::Caller]))));
-        let before = solve_forward(&graph, entry, |step, before| {
-            let mut after = before.clone();
-            let definition = match step {
-                ControlStep::Init(block) => Some(SymbolDefinition::Init(block)),
-                ControlStep::Update(block) => Some(SymbolDefinition::Update(block)),
-                ControlStep::Take(transition) => Some(SymbolDefinition::Assign(transition)),
-                ControlStep::Entry
-                | ControlStep::State(_)
-                | ControlStep::Jump(_)
-                | ControlStep::Test(_)
-                | ControlStep::Arm(..)
-                | ControlStep::Done(_)
-                | ControlStep::Try(_)
-                | ControlStep::Exit => None,
-            };
-            for symbol in symbols_set(sdfg, step) {
-                after.insert(symbol, definition.into_iter().collect());
+        let undefined = symbol_types(sdfg).into_keys().map(|symbol| (symbol, SymbolDefinition::Undefined));
+        let mut at_entry: BTreeMap<_, _> = undefined.collect();
+        at_entry.extend(free_symbols(sdfg).into_iter().map(|symbol| (symbol, SymbolDefinition::Caller)));
+        let sets = graph.steps().iter().map(|step| symbols_set(sdfg, *step)).collect();
+        let mut reached = vec![false; graph.len()];
+        let mut waiting: Vec<usize> = graph.number(ControlStep::Entry).into_iter().collect();
+        while let Some(at) = waiting.pop() {
+            if !std::mem::replace(&mut reached[at], true) {
+                waiting.extend(graph.successors(at));
             }
-            after
-        });
-        ReachingSymbols { graph, before }
+        }
+        ReachingSymbols { graph, sets, reached, at_entry }
     }
 
     /// Definitions of the value that a symbol has when a step of control begins.
+    ///
+    /// The search goes back from the step as far as to the steps that set the symbol. Definitions of all symbols at all steps take
+    /// space and time that grow with their product.
     pub fn at(&self, step: ControlStep, symbol: &Symbol) -> BTreeSet<SymbolDefinition> {
-        let before = self.graph.number(step).and_then(|at| self.before[at].as_ref());
-        before.and_then(|before| before.get(symbol)).cloned().unwrap_or_default()
+        let mut found = BTreeSet::new();
+        let Some(start) = self.graph.number(step).filter(|at| self.reached[*at]) else { return found };
+        let (mut seen, mut waiting) = (BTreeSet::from([start]), vec![start]);
+        while let Some(at) = waiting.pop() {
+            if self.graph.steps()[at] == ControlStep::Entry {
+                found.extend(self.at_entry.get(symbol));
+            }
+            for before in self.graph.predecessors(at) {
+                if !self.reached[*before] {
+                    continue;
+                }
+                if self.sets[*before].contains(symbol) {
+                    found.extend(definition(self.graph.steps()[*before]));
+                } else if seen.insert(*before) {
+                    waiting.push(*before);
+                }
+            }
+        }
+        found
     }
 
     /// Definitions of the value that a symbol has when a block begins, and in a state throughout.
     pub fn before(&self, sdfg: &Sdfg, block: BlockId, symbol: &Symbol) -> BTreeSet<SymbolDefinition> {
         self.at(begin(sdfg, block), symbol)
+    }
+}
+
+/// The definition of the symbols that a step sets.
+fn definition(step: ControlStep) -> Option<SymbolDefinition> {
+    match step {
+        ControlStep::Init(block) => Some(SymbolDefinition::Init(block)),
+        ControlStep::Update(block) => Some(SymbolDefinition::Update(block)),
+        ControlStep::Take(transition) => Some(SymbolDefinition::Assign(transition)),
+        ControlStep::Entry
+        | ControlStep::State(_)
+        | ControlStep::Jump(_)
+        | ControlStep::Test(_)
+        | ControlStep::Arm(..)
+        | ControlStep::Done(_)
+        | ControlStep::Try(_)
+        | ControlStep::Exit => None,
     }
 }

@@ -19,6 +19,7 @@ use super::owning_scopes::owning_scopes;
 use super::reaching::{ReachingDefinitions, ReachingSymbols};
 use super::region_graph::RegionGraph;
 use super::scope_tree::ScopeTree;
+use super::symbol_uses::SymbolUses;
 use super::uses::Uses;
 use crate::ir::{BlockKind, ContainerId, NodeId, RegionId, Revision, Sdfg, StateId};
 
@@ -48,6 +49,7 @@ struct ProgramTables {
     liveness: Option<Arc<Liveness>>,
     reaching: Option<Arc<ReachingDefinitions>>,
     reaching_symbols: Option<Arc<ReachingSymbols>>,
+    symbol_uses: Option<Arc<SymbolUses>>,
     costs: Option<Arc<Costs>>,
     uses: Option<Arc<Uses>>,
     owning_scopes: Option<Arc<BTreeMap<ContainerId, (StateId, NodeId)>>>,
@@ -129,6 +131,12 @@ impl Analyses {
     pub fn reaching_symbols(&mut self, sdfg: &Sdfg) -> Arc<ReachingSymbols> {
         let table = &mut self.current(sdfg).reaching_symbols;
         table.get_or_insert_with(|| Arc::new(ReachingSymbols::of(sdfg))).clone()
+    }
+
+    /// What depends on each symbol.
+    pub fn symbol_uses(&mut self, sdfg: &Sdfg) -> Arc<SymbolUses> {
+        let table = &mut self.current(sdfg).symbol_uses;
+        table.get_or_insert_with(|| Arc::new(SymbolUses::of(sdfg))).clone()
     }
 
     /// Uses of containers.

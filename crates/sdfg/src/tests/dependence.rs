@@ -1,6 +1,7 @@
 //! Tests of dependences between edges of programs.
 
 use sdfg_graph::analysis::ScopeTree;
+use sdfg_graph::analysis::SymbolFacts;
 use sdfg_graph::analysis::dependence::{AccessMode, Dependence, StateDependence, carried_by_loop};
 use sdfg_graph::analysis::is_leaf;
 use sdfg_graph::ir::{EdgeId, Sdfg, StateId};
@@ -191,7 +192,7 @@ fn loops_carry_dependences() {
             let (state, edge) = find(&sdfg, text, mode);
             (state, edge, mode)
         };
-        carried_by_loop(&sdfg, repeated, end(first), end(second))
+        carried_by_loop(&sdfg, &SymbolFacts::of(&sdfg), repeated, end(first), end(second))
     };
     let flow = carried(("A[(t + 1) % 2, i]", Write), ("A[t % 2, i]", Read));
     assert_eq!(flow.exists, Truth::Proved);
@@ -231,7 +232,14 @@ fn conditions_around_a_loop_are_known_in_it() {
             (state, edge, mode)
         };
         let repeated = sdfg.find_block("steps").unwrap();
-        carried_by_loop(&sdfg, repeated, end(&element("t + N"), Write), end("A[t]", Read)).exists
+        carried_by_loop(
+            &sdfg,
+            &SymbolFacts::of(&sdfg),
+            repeated,
+            end(&element("t + N"), Write),
+            end("A[t]", Read),
+        )
+        .exists
     };
     // Ten elements further on, no iteration of eight comes by.
     assert_eq!(carried("N > 9"), Truth::Refuted);
@@ -264,6 +272,12 @@ fn a_size_that_control_flow_assigns_may_be_negative() {
     };
     let repeated = sdfg.find_block("steps").unwrap();
     // With k = -2, the next iteration reads what this one wrote.
-    let carried = carried_by_loop(&sdfg, repeated, end(&element("t - k - 1"), Write), end("A[t]", Read));
+    let carried = carried_by_loop(
+        &sdfg,
+        &SymbolFacts::of(&sdfg),
+        repeated,
+        end(&element("t - k - 1"), Write),
+        end("A[t]", Read),
+    );
     assert_ne!(carried.exists, Truth::Refuted);
 }

@@ -178,6 +178,11 @@ impl Chain {
         Chain { steps: steps.into_iter().collect(), tuned: None }
     }
 
+    /// The conditions of the steps, in order.
+    pub fn conditions(&self) -> impl Iterator<Item = &Conditions> {
+        self.steps.iter().map(|step| &step.under)
+    }
+
     /// Whether the check of some step takes a condition for granted that no code tests.
     pub fn assumes(&self) -> bool {
         self.steps.iter().any(|step| !step.under.is_empty() && !step.under.guard)

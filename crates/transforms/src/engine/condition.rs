@@ -141,10 +141,10 @@ fn block_of(sdfg: &Sdfg, found: &Match) -> Option<BlockId> {
 }
 
 /// A comparison.
-type Comparison = (Expr, CompareOp, Expr);
+pub(crate) type Comparison = (Expr, CompareOp, Expr);
 
 /// The conditions as expressions, with the comparisons of which they consist.
-fn stated(
+pub(crate) fn stated(
     sdfg: &Sdfg,
     conditions: &Conditions,
 ) -> Result<Vec<(Expression, Vec<Comparison>)>, TransformError> {

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sdfg::analysis::{
-    Liveness, ReachingDefinitions, ReachingSymbols, RegionGraph, ScopeTree, SymbolFacts, Use, Uses,
+    Liveness, ReachingDefinitions, ReachingSymbols, RegionGraph, ScopeTree, SymbolFacts, SymbolUses, Use,
+    Uses,
 };
 use sdfg::ir::{BlockId, BlockKind, ContainerId, EdgeId, NodeId, NodeKind, RegionId, Sdfg, State, StateId};
 use sdfg::path::{ElementPath, ElementPlace, Target};
@@ -194,6 +195,11 @@ impl<'p> Site<'p> {
     /// Assignments of symbols that reach each step of control of the SDFG.
     pub fn reaching_symbols(&self) -> Arc<ReachingSymbols> {
         self.tables.analyses(&self.found.calls, |analyses| analyses.reaching_symbols(self.sdfg))
+    }
+
+    /// The containers that symbols of the SDFG size, and the steps of control that read them.
+    pub fn symbol_uses(&self) -> Arc<SymbolUses> {
+        self.tables.analyses(&self.found.calls, |analyses| analyses.symbol_uses(self.sdfg))
     }
 
     /// Writes that reach each read of the SDFG.

@@ -25,6 +25,7 @@ mod tuned;
 pub use anchor::{Anchor, Step};
 pub use chain::{Action, Chain, ChainError};
 pub use chain_difference::Difference;
+pub(crate) use condition::stated;
 pub use condition::{Conditions, apply_under};
 pub use error::TransformError;
 pub use evidence::{Claim, Evidence, Fact};

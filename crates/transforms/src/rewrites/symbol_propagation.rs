@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use sdfg::analysis::reaching::SymbolDefinition;
-use sdfg::analysis::symbols::{assigned_symbols, free_symbols_of_state};
+use sdfg::analysis::symbols::assigned_symbols;
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{Sdfg, TransitionId};
 use sdfg::symbolic::{Expr, Symbol};
@@ -13,7 +13,7 @@ use super::{anchored, described};
 use crate::engine::{
     Claim, Evidence, Group, Match, Matched, Metadata, Refusal, Site, Soundness, Transformation,
 };
-use crate::loops::{all_from, steps};
+use crate::loops::all_from;
 use crate::pattern::{BlockClass, Pattern};
 
 /// Puts the value of a symbol that one transition sets into all places that read it.
@@ -126,11 +126,8 @@ fn propagated(site: &Site<'_>, id: TransitionId, symbol: &Symbol) -> Result<Expr
         return Err(refuse("the caller gives it no value".to_owned()));
     }
     let reaching = site.reaching_symbols();
-    for (step, expressions, state) in steps(sdfg) {
-        let reads =
-            expressions.iter().any(|value| value.names().into_iter().any(|name| name == symbol.as_str()))
-                || state.is_some_and(|state| free_symbols_of_state(sdfg.state(state)).contains(symbol));
-        if reads && !all_from(&reaching, step, symbol, SymbolDefinition::Assign(id)) {
+    for (_, step) in site.symbol_uses().readers(symbol) {
+        if !all_from(&reaching, *step, symbol, SymbolDefinition::Assign(id)) {
             return Err(refuse("every place that reads it sees this value".to_owned()));
         }
     }

@@ -5,10 +5,12 @@
 //! refinement  changes of single values of inputs that trap
 //! repair      extents and lower bounds that the access of a trap needs
 //! origins     values that a trap comes from, which change first
+//! assumed     inputs that meet the assumptions of rewrites
 //! compare     results of two runs, within the soundness of a rewrite
 //! reduce      the smallest program that a rewrite makes wrong
 //! ```
 
+mod assumed;
 mod compare;
 mod inputs;
 mod origins;
@@ -21,11 +23,12 @@ mod tests;
 use std::collections::BTreeMap;
 use std::fmt;
 
+pub use assumed::Assumed;
 use compare::Spread;
 pub use compare::{agree, same};
-pub use inputs::{Fitting, search};
+pub use inputs::{Fitting, search, search_under};
 pub use reduce::reproducer;
-use sdfg::interpret::{Arguments, Interpreter, Options, Order};
+use sdfg::interpret::{Arguments, Interpreter, Options, Order, RunError, TrapKind};
 use sdfg::ir::Sdfg;
 use sdfg::symbolic::Symbol;
 use sdfg::validate::{Validated, validate};
@@ -44,6 +47,8 @@ const ORDERS: std::ops::Range<u64> = 2..8;
 pub struct Verifier<'l> {
     program: Validated,
     fitting: Fitting,
+    /// An assumption that the inputs do not decide.
+    undecided: Option<String>,
     /// Whether the results of the program itself depend on the order of execution, as those of sums of floats do.
     depends_on_order: bool,
     /// Steps that a rewritten program may take.
@@ -74,6 +79,14 @@ pub enum Difference {
         /// The trap.
         reason: String,
     },
+    /// The interpreter stops it at a limit of steps or memory: its results are not known.
+    #[error("the rewritten program reaches a limit of the interpreter in {order}: {reason}")]
+    Limit {
+        /// The order of execution, in words.
+        order: &'static str,
+        /// The limit.
+        reason: String,
+    },
     /// An argument has other contents after the run.
     #[error(
         "`{container}` differs in {order}: element {position} is {found}, and was {expected} before the rewrite"
@@ -97,6 +110,21 @@ pub enum Difference {
 #[error("no inputs were found on which the interpreter runs the program: {0}")]
 pub struct NoInputs(pub String);
 
+/// The end of a run without results.
+struct Stop {
+    reason: String,
+    /// Whether a limit of steps or memory ended it.
+    is_limit: bool,
+}
+
+impl From<RunError> for Stop {
+    fn from(error: RunError) -> Self {
+        let kind = error.trap().map(|trap| &trap.kind);
+        let is_limit = matches!(kind, Some(TrapKind::StepLimit { .. } | TrapKind::OutOfMemory { .. }));
+        Stop { reason: error.to_string(), is_limit }
+    }
+}
+
 impl<'l> Verifier<'l> {
     /// Searches for inputs of a program. `fixed` are values of symbols that are given. All runs have the given options, except for
     /// order and limits: library nodes need those with a library.
@@ -108,11 +136,28 @@ impl<'l> Verifier<'l> {
         fixed: &BTreeMap<Symbol, i64>,
         options: &Options<'l>,
     ) -> Result<Self, NoInputs> {
+        Verifier::under(program, fixed, &Assumed::default(), options)
+    }
+
+    /// The same for rewrites that take something for granted: the inputs meet the assumptions.
+    ///
+    /// # Errors
+    /// [`NoInputs`] if none are found, or given values contradict an assumption.
+    pub fn under(
+        program: &Sdfg,
+        fixed: &BTreeMap<Symbol, i64>,
+        assumed: &Assumed,
+        options: &Options<'l>,
+    ) -> Result<Self, NoInputs> {
         let program = validate(program.clone()).map_err(|rejected| NoInputs(rejected.to_string()))?;
-        let fitting = search(&program, fixed, options).map_err(NoInputs)?;
+        let fitting = search_under(&program, fixed, assumed, options).map_err(NoInputs)?;
+        let symbols = fitting.before.symbols().map(|(name, value)| (Symbol::of(name), value)).collect();
+        let undecided = assumed.undecided(&symbols).map(str::to_owned);
         let limit = fitting.steps.saturating_mul(MORE_STEPS).saturating_add(100_000);
-        let mut verifier = Verifier { program, fitting, depends_on_order: false, limit, options: *options };
-        let other = verifier.results(&verifier.program, (Order::Random(1), 1)).map_err(NoInputs)?;
+        let mut verifier =
+            Verifier { program, fitting, undecided, depends_on_order: false, limit, options: *options };
+        let other = verifier.results(&verifier.program, (Order::Random(1), 1));
+        let other = other.map_err(|stop| NoInputs(stop.reason))?;
         let exact = Soundness::Always;
         verifier.depends_on_order =
             compare::compare(&verifier.fitting.after, &other, exact, "", &[]).is_err();
@@ -120,21 +165,28 @@ impl<'l> Verifier<'l> {
     }
 
     /// The arguments after a run of a program on the inputs, in an order and on a number of ranks.
-    fn results(&self, program: &Validated, (order, ranks): (Order, u32)) -> Result<Arguments, String> {
-        let mut interpreter = Interpreter::new(program).map_err(|error| error.to_string())?;
+    fn results(&self, program: &Validated, (order, ranks): (Order, u32)) -> Result<Arguments, Stop> {
+        let mut interpreter =
+            Interpreter::new(program).map_err(|error| Stop { reason: error.to_string(), is_limit: false })?;
         let mut after = self.fitting.before.clone();
         let options = Options { order, ranks, step_limit: Some(self.limit), ..self.options };
-        interpreter.run(&mut after, &options).map_err(|error| error.to_string())?;
+        interpreter.run(&mut after, &options)?;
         Ok(after)
     }
 
     /// The results of a program in several orders.
-    fn spread(&self, program: &Validated) -> Result<Spread, String> {
+    fn spread(&self, program: &Validated) -> Result<Spread, Stop> {
         let mut spread = Spread::default();
         for seed in ORDERS {
             spread.add(&self.results(program, (Order::Random(seed), 1))?);
         }
         Ok(spread)
+    }
+
+    /// The first assumption that the inputs do not decide, because it names symbols that the program sets. Where it does not
+    /// hold, a rewrite may have other results.
+    pub fn undecided(&self) -> Option<&str> {
+        self.undecided.as_deref()
     }
 
     /// The inputs.
@@ -166,7 +218,10 @@ impl<'l> Verifier<'l> {
             ]),
         }
         for (order, ranks, words) in runs {
-            let stopped = |reason| Difference::Stopped { order: words, reason };
+            let stopped = |Stop { reason, is_limit }| match is_limit {
+                true => Difference::Limit { order: words, reason },
+                false => Difference::Stopped { order: words, reason },
+            };
             let after = self.results(&program, (order, ranks)).map_err(stopped)?;
             let held =
                 |spreads: &[Spread]| compare::compare(&self.fitting.after, &after, soundness, words, spreads);

@@ -8,16 +8,17 @@ use sdfg::ir::Sdfg;
 use sdfg::minimize::{Candidate, minimize};
 use sdfg::validate::validate;
 
-use super::Verifier;
+use super::{Assumed, Verifier};
 use crate::Soundness;
 
 /// The number of programs that a reduction judges.
 const TRIES: usize = 300;
 
 /// The smallest program found that a rewrite makes wrong, for reports. `rewrite` changes a program wherever it applies, and gives
-/// whether it did. The answer is the given program if no smaller one is wrong, or none that the interpreter runs on inputs of its own.
+/// whether it did. `assumed` gives what it takes for granted of a program. The answer is the given program if no smaller one is wrong, or none that the interpreter runs on inputs of its own.
 pub fn reproducer(
     program: &Sdfg,
+    assumed: &dyn Fn(&Sdfg) -> Assumed,
     soundness: Soundness,
     options: &Options<'_>,
     rewrite: &dyn Fn(&mut Sdfg) -> bool,
@@ -25,7 +26,7 @@ pub fn reproducer(
     let is_wrong = |sdfg: &Sdfg| {
         let mut rewritten = sdfg.clone();
         rewrite(&mut rewritten)
-            && Verifier::of(sdfg, &BTreeMap::new(), options)
+            && Verifier::under(sdfg, &BTreeMap::new(), &assumed(sdfg), options)
                 .is_ok_and(|verifier| verifier.check(&rewritten, soundness).is_err())
     };
     let Ok(validated) = validate(program.clone()) else { return program.clone() };

@@ -151,7 +151,8 @@ mod tests {
         let program = sdfg::text::parse("p.sdft", &text).unwrap_or_else(|errors| panic!("{errors:?}"));
         let program = sdfg::validate::validate(program).unwrap_or_else(|rejected| panic!("{rejected}"));
         let fixed = BTreeMap::new();
-        let signature = Signature::of(program.sdfg(), &fixed);
+        let assumed = super::super::Assumed::none();
+        let signature = Signature::of(program.sdfg(), &fixed, &assumed);
         let mut draft = Draft::new(signature.recipes()[0], BTreeMap::new());
         let mut arguments = signature.arguments(&draft).expect("arguments");
         let mut interpreter = Interpreter::new(&program).expect("the interpreter runs it");

@@ -7,9 +7,9 @@ use sdfg::interpret::{Arguments, Options};
 use sdfg::ir::{NodeKind, Sdfg};
 use sdfg::tensor::Tensor;
 
-use super::{Difference, Verifier, reproducer};
+use super::{Assumed, Difference, Verifier, reproducer};
 use crate::rewrites::MapTiling;
-use crate::{Pipeline, Soundness};
+use crate::{Conditions, Pipeline, Soundness};
 
 const PROGRAM: &str = "sdfg p {
   symbol N: i64
@@ -100,9 +100,67 @@ fn given_symbols_have_their_values() {
     assert_eq!(verifier.inputs().symbols().collect::<Vec<_>>(), [("N", 5)]);
 }
 
+/// The values of symbols of inputs that meet assumptions.
+fn meeting(declared: &str, given: &[(&str, i64)], assume: &[&str]) -> Result<Vec<(String, i64)>, String> {
+    let text = format!("sdfg p {{\n{declared}  state s {{ }}\n}}");
+    let program = sdfg::text::parse("p.sdft", &text).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let conditions = Conditions::assuming(assume.iter().copied());
+    let assumed = Assumed::of(&program, [&conditions]);
+    let given = given.iter().map(|(name, value)| (sdfg::symbolic::Symbol::of(name), *value)).collect();
+    let verifier = Verifier::under(&program, &given, &assumed, &Options::default())
+        .map_err(|error| error.to_string())?;
+    Ok(verifier.inputs().symbols().map(|(name, value)| (name.to_owned(), value)).collect())
+}
+
+#[test]
+fn inputs_meet_assumptions() {
+    let declared = "  symbol N: i64\n  symbol M: i64\n  symbol k: i64\n  array A: f64[N, M]\n";
+    let holds = |given: &[(&str, i64)], assume: &[&str], test: fn(i64, i64, i64) -> bool| {
+        let found = meeting(declared, given, assume).unwrap_or_else(|error| panic!("{assume:?}: {error}"));
+        let value = |name: &str| found.iter().find(|(own, _)| own == name).expect("a symbol").1;
+        assert!(test(value("N"), value("M"), value("k")), "{assume:?}: {found:?}");
+    };
+    holds(&[], &["N == 7"], |n, _, _| n == 7);
+    holds(&[], &["N > 300"], |n, _, _| n > 300);
+    holds(&[], &["N < 3"], |n, _, _| n < 3);
+    holds(&[], &["3 >= N and M != N"], |n, m, _| n <= 3 && m != n);
+    holds(&[], &["k >= N", "k > 2 * M"], |n, m, k| k >= n && k > 2 * m);
+    holds(&[("N", 5)], &["N == M", "k < -N"], |n, m, k| n == 5 && m == 5 && k < -5);
+    holds(&[], &["N % 16 == 0"], |n, _, _| n % 16 == 0);
+    let error = meeting(declared, &[("N", 5), ("k", 1)], &["N <= 5", "k >= N"]).expect_err("a contradiction");
+    assert!(error.contains("contradict the assumption `k >= N`"), "{error}");
+}
+
+/// Guards test their conditions, so that inputs need not meet them; other steps do.
+#[test]
+fn assumptions_of_guards_are_not_assumed() {
+    let conditions = [Conditions::guarded_by(["N == 7"]), Conditions::assuming(["N >= 6"])];
+    let assumed = Assumed::of(&program(), &conditions);
+    let none = BTreeMap::new();
+    let verifier = Verifier::under(&program(), &none, &assumed, &Options::default());
+    let verifier = verifier.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(verifier.inputs().symbols().collect::<Vec<_>>(), [("N", 8)]);
+    assert_eq!(verifier.undecided(), None);
+}
+
+#[test]
+fn a_program_that_reaches_a_limit_is_not_called_wrong() {
+    let waits = "  for wait: k = 0:1000000 {\n    state tick { }\n  }\n  state s {";
+    let long = PROGRAM.replace("  state s {", waits);
+    let long = sdfg::text::parse("p.sdft", &long).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let found = verifier(&program()).check(&long, Soundness::Always);
+    assert!(matches!(found, Err(Difference::Limit { .. })), "{found:?}");
+}
+
 #[test]
 fn reproducers_are_small_and_wrong() {
-    let small = reproducer(&program(), Soundness::ChangesRounding, &Options::default(), &one_short);
+    let small = reproducer(
+        &program(),
+        &|_| Assumed::none(),
+        Soundness::ChangesRounding,
+        &Options::default(),
+        &one_short,
+    );
     let text = sdfg::text::print(&small);
     assert!(text.lines().count() < 20, "{text}");
     let mut wrong = small.clone();

@@ -110,9 +110,10 @@ fn is_alias(sdfg: &Sdfg, container: ContainerId) -> bool {
 /// Whether a later iteration of a loop touches, through the memlet end `second`, an element that an earlier one touches
 /// through `first`: a dependence that the loop carries. Both lie in states of the loop, or the answer is unknown.
 ///
-/// Which blocks of the body run in an iteration is not considered: with branches or jumps in the loop nothing is proved.
+/// `facts` are those of the SDFG. Which blocks of the body run in an iteration is not considered: with branches or jumps in the loop nothing is proved.
 pub fn carried_by_loop(
     sdfg: &Sdfg,
+    facts: &SymbolFacts,
     repeated: BlockId,
     first: (StateId, EdgeId, AccessMode),
     second: (StateId, EdgeId, AccessMode),
@@ -131,7 +132,7 @@ pub fn carried_by_loop(
         loops.iter().filter_map(|block| Iterations::of_loop(sdfg, *block)).collect()
     };
     let around = [iterations(&own_loops), iterations(&other_loops)];
-    let known = SymbolFacts::of(sdfg).whenever(sdfg, repeated);
+    let known = facts.whenever(sdfg, repeated);
     let site = |at: usize, (_, edge, mode)| Site { state: [own, other][at], tree: &trees[at], edge, mode };
     compare(sdfg, &site(0, first), &site(1, second), &around, n_common, Iteration::Later(0), &known)
 }
