@@ -21,7 +21,7 @@ use crate::program::Program;
 use crate::strategy::read_machine;
 use crate::terminal::Terminal;
 use crate::transform::{finish, save_chain};
-use crate::verify::verifier;
+use crate::verify::{unverified, verifier};
 use gains::Gains;
 
 /// Apply the transformations that a cost model selects for processors, and print the result as text.
@@ -93,6 +93,9 @@ impl Optimize {
         if let Some(Err(difference)) =
             verifier.map(|verifier| verifier.check(pipeline.program(), Soundness::ChangesRounding))
         {
+            if difference.is_limit() {
+                return Err(unverified("the optimised program", &difference));
+            }
             return Err(Failure::program(format_args!(
                 "the optimised program gives other results: {difference}"
             ))

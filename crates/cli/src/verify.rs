@@ -82,16 +82,13 @@ impl Verification {
         difference: &Difference,
     ) -> Failure {
         let what = wrong.what;
-        if let Difference::Limit { .. } = difference {
-            return Failure::program(format_args!("{what} cannot be verified: {difference}")).help(
-                "nothing was rewritten. Give smaller values of symbols with `--set SYMBOL=VALUE`, or leave --verify out",
-            );
+        if difference.is_limit() {
+            return unverified(what, difference);
         }
         let failure = Failure::program(format_args!("{what} gives other results: {difference}"));
         if let Some(text) = verifier.undecided() {
             return failure.help(format_args!(
-                "nothing was rewritten. The program sets symbols of the assumption `{text}`: where it does not hold, results may \
-                 differ"
+                "nothing was rewritten. The inputs do not decide the assumption `{text}`: where it does not hold, results may differ"
             ));
         }
         let assumed = |program: &Sdfg| Assumed::of(program, wrong.conditions.iter().copied());
@@ -104,6 +101,12 @@ impl Verification {
             Err(_) => failure.help(format_args!("nothing was rewritten; `{file}` cannot be written")),
         }
     }
+}
+
+/// The error of a rewrite whose results are not known.
+pub(crate) fn unverified(what: &str, difference: &Difference) -> Failure {
+    Failure::program(format_args!("{what} cannot be verified: {difference}"))
+        .help("nothing was written. Give smaller values of symbols with `--set SYMBOL=VALUE`, or leave --verify out")
 }
 
 /// Library nodes are computed as their operations mean.

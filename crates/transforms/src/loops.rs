@@ -9,7 +9,7 @@ use sdfg::analysis::dependence::{AccessMode, IteratedAccess, Iteration, Iteratio
 use sdfg::analysis::loops::counted_range;
 use sdfg::analysis::reaching::SymbolDefinition;
 use sdfg::analysis::symbols::assigned_symbols_of;
-use sdfg::analysis::{AccessSets, ReachingSymbols, Use, is_leaf};
+use sdfg::analysis::{AccessSets, Use, is_leaf};
 use sdfg::dtype::ScalarType;
 use sdfg::ir::{
     Block, BlockId, BlockKind, ConflictResolution, Container, ContainerId, ContainerKind, EdgeId, Flow,
@@ -98,8 +98,17 @@ impl<'p> Counted<'p> {
         }
         let reaching = site.reaching_symbols();
         let start = sdfg.region(self.repeated.body).start;
-        let reads = |symbol| uses.readers(symbol).iter().map(move |(at, step)| (*at, symbol, *step));
-        let mut readers: Vec<(usize, &Symbol, ControlStep)> = set.iter().flat_map(reads).collect();
+        let own = own_steps(sdfg, self.block, &inner);
+        let mut readers: Vec<(usize, &Symbol, ControlStep)> = Vec::new();
+        for symbol in &set {
+            let reached = reaching.reached_after(own.iter().copied(), symbol);
+            let is_near =
+                |step| block_of(sdfg, step).is_some_and(|at| at == self.block || inner.contains(&at));
+            let seen =
+                uses.readers(symbol).iter().filter(|(_, step)| is_near(*step) || reached.contains(*step));
+            readers.extend(seen.map(|(at, step)| (*at, symbol, *step)));
+        }
+        // The first reader in the order of the program gives the reason.
         readers.sort_unstable();
         for (_, symbol, step) in readers {
             let block = block_of(sdfg, step);
@@ -509,6 +518,16 @@ fn control_reads(sdfg: &Sdfg, region: RegionId, name: &str) -> Vec<(BlockId, Opt
     found
 }
 
+/// The steps of a loop and of the blocks in it that may set symbols.
+fn own_steps(sdfg: &Sdfg, block: BlockId, inner: &BTreeSet<BlockId>) -> Vec<ControlStep> {
+    let mut found = vec![ControlStep::Init(block), ControlStep::Update(block)];
+    for block in inner {
+        found.extend([ControlStep::Init(*block), ControlStep::Update(*block)]);
+        found.extend(sdfg.transitions_from(*block).into_iter().map(ControlStep::Take));
+    }
+    found
+}
+
 /// The expressions of control flow that blocks and the transitions from them evaluate, each with its block.
 fn expressions_in<'p>(sdfg: &'p Sdfg, blocks: &BTreeSet<BlockId>) -> Vec<(BlockId, &'p Expression)> {
     let mut found = Vec::new();
@@ -528,14 +547,4 @@ fn expressions_in<'p>(sdfg: &'p Sdfg, blocks: &BTreeSet<BlockId>) -> Vec<(BlockI
         found.extend(values.map(|value| (*block, value)));
     }
     found
-}
-
-/// Whether the definitions of symbols that reach a step are among some; for checks of propagation.
-pub(crate) fn all_from(
-    reaching: &ReachingSymbols,
-    step: ControlStep,
-    symbol: &Symbol,
-    wanted: SymbolDefinition,
-) -> bool {
-    reaching.at(step, symbol).iter().all(|found| *found == wanted)
 }

@@ -6,7 +6,7 @@ use clap::{Args, Parser};
 use sdfg::ir::Sdfg;
 use sdfg::text;
 use sdfg_transforms::verify::Verifier;
-use sdfg_transforms::{Pipeline, Soundness, simplify};
+use sdfg_transforms::{Conditions, Pipeline, Soundness, simplify};
 
 use crate::failure::Failure;
 use crate::output::{Destination, check_outputs};
@@ -67,7 +67,8 @@ impl Record {
         let before = self.program.read(terminal)?;
         let verifier = self.verification.of(&before, &[])?;
         let pipeline = Pipeline::on(before.clone());
-        let mut session = Session { record: self, terminal, verifier, given: before, pipeline };
+        let mut session =
+            Session { record: self, terminal, verifier, given: before, assumed: Vec::new(), pipeline };
         let name = self.steps.as_deref().unwrap_or("<stdin>");
         prompt(is_session);
         for (number, line) in input.lines().enumerate() {
@@ -110,6 +111,8 @@ struct Session<'a> {
     terminal: Terminal,
     verifier: Option<Verifier<'static>>,
     given: Sdfg,
+    /// The conditions whose inputs the verifier has.
+    assumed: Vec<Conditions>,
     pipeline: Pipeline,
 }
 
@@ -167,9 +170,17 @@ impl Session<'_> {
     ) -> Result<(), Failure> {
         let chain = self.pipeline.chain();
         let conditions: Vec<_> = chain.conditions().collect();
-        if conditions.last().is_some_and(|last| !last.is_empty()) {
-            // The inputs have to meet what the new step takes for granted, too.
-            self.verifier = self.record.verification.of(&self.given, &conditions)?;
+        // The inputs have to meet what the steps take for granted, and nothing that was taken back.
+        let taken = conditions.iter().filter(|given| !given.is_empty()).map(|given| (*given).clone());
+        let taken: Vec<Conditions> = taken.collect();
+        if self.verifier.is_some() && taken != self.assumed {
+            match self.record.verification.of(&self.given, &conditions) {
+                Ok(verifier) => (self.verifier, self.assumed) = (verifier, taken),
+                Err(failure) => {
+                    self.pipeline.undo().map_err(|error| refused(&error))?;
+                    return Err(failure);
+                }
+            }
         }
         let Some(verifier) = &self.verifier else { return Ok(()) };
         let steps = chain.actions(&sdfg_library::transformations());

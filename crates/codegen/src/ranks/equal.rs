@@ -49,8 +49,8 @@ pub(super) fn broadcasts(program: &Sdfg) -> Vec<(BlockId, ContainerId)> {
             }
         }
     }
-    // A view or reference has no memory of its own: what it names is sent.
-    let is_own = |id: &ContainerId| !program.container(*id).is_alias();
+    // A view or reference has no memory of its own: what it names is sent. Streams stay with their rank.
+    let is_own = |id: &ContainerId| !program.container(*id).is_alias() && !program.container(*id).is_stream();
     let wanted: BTreeSet<ContainerId> = read.intersection(&differing).copied().filter(is_own).collect();
     let of_state = |(block, state): &(BlockId, Common)| {
         let block = *block;
@@ -258,6 +258,16 @@ mod tests {
             all
         );
     }
+
+    /// A stream has no elements at fixed places that a rank could send.
+    #[test]
+    fn streams_are_not_broadcast() {
+        let pushed = text("tasklet t (v) -> (o) { o = exp(v) }\n y -> t.v\n t.o -> x")
+            .replace("transient scalar x: f64", "transient stream x: f64")
+            .replace("x > 0.5", "len(x) > 0");
+        assert_eq!(broadcast_in(&pushed), [""; 0]);
+    }
+
     /// A view names what the condition reads, or the condition reads the view: what it names is broadcast.
     #[test]
     fn what_views_name_is_broadcast() {

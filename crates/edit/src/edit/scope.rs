@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg_graph::analysis::symbols::bound_symbols;
 use sdfg_graph::ir::{
-    Access, ConflictResolution, ContainerId, Edge, EdgeId, Flow, Map, Memlet, Node, NodeId, NodeKind, Port,
-    ScopeExit, Sdfg, State, StateId,
+    Access, ConflictResolution, ContainerId, Edge, EdgeId, Flow, Lifetime, Map, Memlet, Node, NodeId,
+    NodeKind, Port, ScopeExit, Sdfg, State, StateId,
 };
 use sdfg_graph::workspace::free_symbols_inside;
 use sdfg_language::subset::Range;
 use sdfg_language::symbolic::Symbol;
 
 use super::editor::Editor;
+use super::streams::streams_of_scope;
 use super::subgraph::{Connectors, Subgraph, cannot_cross, contents};
 use super::{EditError, expect_node};
 
@@ -154,7 +155,12 @@ impl Editor<'_> {
         if let Some(symbol) = bound.into_iter().find(is_lost) {
             return Err(EditError::SymbolBound { label, symbol });
         }
+        let streams =
+            if enclosing.is_empty() { streams_of_scope(self.sdfg(), state, entry) } else { Vec::new() };
         self.attempt(|editor| {
+            for id in streams {
+                editor.set_container(id, |container| container.lifetime = Lifetime::State);
+            }
             let (before, first) = editor.join(state, entry)?;
             let (last, after) = editor.join(state, exit)?;
             editor.take_node(state, entry);

@@ -150,7 +150,8 @@ impl Editor<'_> {
     /// An access node that the first state ends with and the second begins with becomes one.
     ///
     /// # Errors
-    /// [`EditError::WrongKind`] for blocks that are no states, [`EditError::ControlFlow`] if they do not follow each other.
+    /// [`EditError::WrongKind`] for blocks that are no states, [`EditError::ControlFlow`] if they do not follow each other, if both
+    /// call functions of the caller, or if both use a stream that begins empty in each of them.
     pub fn merge_states(&mut self, first: BlockId, second: BlockId) -> Result<(), EditError> {
         let sdfg = self.sdfg();
         let into = expect_state_block(sdfg, first)?;

@@ -1,7 +1,8 @@
 //! Streams that begin without elements where their lifetime begins: moved to another place, they would keep what was pushed before.
 
+use sdfg_graph::analysis::accesses::control_flow_reads;
 use sdfg_graph::analysis::{RegionGraph, owning_scopes};
-use sdfg_graph::ir::{BlockId, BlockKind, ContainerId, Lifetime, Sdfg, StateId};
+use sdfg_graph::ir::{BlockId, BlockKind, ContainerId, Lifetime, NodeId, Sdfg, StateId};
 
 use super::EditError;
 
@@ -29,22 +30,40 @@ pub(super) fn lifetime_outside(
         Lifetime::Scope => !owning_scopes(nested).contains_key(&id),
         Lifetime::State | Lifetime::Persistent | Lifetime::External => false,
     };
-    let runs_call = |kind: &BlockKind| matches!(kind, BlockKind::State(state) if *state == call);
-    let is_repeated = || caller.blocks().any(|(id, block)| runs_call(&block.kind) && may_repeat(caller, id));
-    if !container.is_stream() || !begins_with_call || !is_repeated() {
+    if !container.is_stream() || !begins_with_call || !state_may_repeat(caller, call) {
         return Ok(container.lifetime);
     }
     let uses = |kind: &BlockKind| matches!(kind, BlockKind::State(state) if nested.state(*state).accesses_of(id).next().is_some());
     let users = nested.blocks().filter(|(_, block)| uses(&block.kind)).map(|(id, _)| id);
     match users.collect::<Vec<_>>()[..] {
         [] => Ok(container.lifetime),
-        [only] if !may_repeat(nested, only) => Ok(Lifetime::State),
+        // Control flow cannot read what ends with a state.
+        [only] if !may_repeat(nested, only) && !control_flow_reads(nested).contains(&id) => {
+            Ok(Lifetime::State)
+        }
         [..] => {
             let reason =
-                "a stream of several states is empty when a call begins, and the call may be repeated";
+                "a stream that outlives a state is empty when a call begins, and the call may be repeated";
             Err(EditError::Container { container: container.name.clone(), reason })
         }
     }
+}
+
+/// Whether a state may run more than once in a call of its SDFG.
+fn state_may_repeat(sdfg: &Sdfg, state: StateId) -> bool {
+    let runs_it = |kind: &BlockKind| matches!(kind, BlockKind::State(own) if *own == state);
+    sdfg.blocks().any(|(id, block)| runs_it(&block.kind) && may_repeat(sdfg, id))
+}
+
+/// The streams that begin without elements in each iteration of a scope in no other one, and would keep elements without the
+/// scope, because its state may run more than once.
+pub(super) fn streams_of_scope(sdfg: &Sdfg, state: StateId, entry: NodeId) -> Vec<ContainerId> {
+    if !sdfg.containers().any(|(_, container)| container.is_stream()) || !state_may_repeat(sdfg, state) {
+        return Vec::new();
+    }
+    let owned = owning_scopes(sdfg).into_iter().filter(|(_, owner)| *owner == (state, entry));
+    let streams = owned.filter(|(id, _)| sdfg.container(*id).is_stream() && sdfg.container(*id).transient);
+    streams.map(|(id, _)| id).collect()
 }
 
 /// Whether a block may run more than once in a call of its SDFG.

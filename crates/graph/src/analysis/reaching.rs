@@ -174,6 +174,20 @@ pub struct ReachingSymbols {
     at_entry: BTreeMap<Symbol, SymbolDefinition>,
 }
 
+/// Some steps of control.
+#[derive(Clone, Debug)]
+pub struct ReachedSteps<'g> {
+    graph: &'g ControlGraph,
+    found: Vec<bool>,
+}
+
+impl ReachedSteps<'_> {
+    /// Whether a step is among them.
+    pub fn contains(&self, step: ControlStep) -> bool {
+        self.graph.number(step).is_some_and(|at| self.found[at])
+    }
+}
+
 impl ReachingSymbols {
     /// The control flow of an SDFG with all that sets a symbol. Symbols that scopes bind are no concern of control flow.
     pub fn of(sdfg: &Sdfg) -> Self {
@@ -216,6 +230,33 @@ impl ReachingSymbols {
             }
         }
         found
+    }
+
+    /// The steps at which a symbol may still have the value, or none, that it has when the SDFG begins.
+    pub fn reached_from_entry(&self, symbol: &Symbol) -> ReachedSteps<'_> {
+        self.forward(self.graph.number(ControlStep::Entry).into_iter().collect(), symbol)
+    }
+
+    /// The steps at which a symbol may have a value that some of these steps set.
+    pub fn reached_after(
+        &self,
+        steps: impl IntoIterator<Item = ControlStep>,
+        symbol: &Symbol,
+    ) -> ReachedSteps<'_> {
+        let numbers = steps.into_iter().filter_map(|step| self.graph.number(step));
+        let setting = numbers.filter(|at| self.reached[*at] && self.sets[*at].contains(symbol));
+        self.forward(setting.flat_map(|at| self.graph.successors(at).iter().copied()).collect(), symbol)
+    }
+
+    /// The steps to which control comes from some without one between that sets the symbol.
+    fn forward(&self, mut waiting: Vec<usize>, symbol: &Symbol) -> ReachedSteps<'_> {
+        let mut found = vec![false; self.graph.len()];
+        while let Some(at) = waiting.pop() {
+            if !std::mem::replace(&mut found[at], true) && !self.sets[at].contains(symbol) {
+                waiting.extend(self.graph.successors(at));
+            }
+        }
+        ReachedSteps { graph: &self.graph, found }
     }
 
     /// Definitions of the value that a symbol has when a block begins, and in a state throughout.

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use sdfg::analysis::reaching::SymbolDefinition;
 use sdfg::analysis::symbols::assigned_symbols;
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{Sdfg, TransitionId};
@@ -13,7 +12,6 @@ use super::{anchored, described};
 use crate::engine::{
     Claim, Evidence, Group, Match, Matched, Metadata, Refusal, Site, Soundness, Transformation,
 };
-use crate::loops::all_from;
 use crate::pattern::{BlockClass, Pattern};
 
 /// Puts the value of a symbol that one transition sets into all places that read it.
@@ -126,10 +124,10 @@ fn propagated(site: &Site<'_>, id: TransitionId, symbol: &Symbol) -> Result<Expr
         return Err(refuse("the caller gives it no value".to_owned()));
     }
     let reaching = site.reaching_symbols();
-    for (_, step) in site.symbol_uses().readers(symbol) {
-        if !all_from(&reaching, *step, symbol, SymbolDefinition::Assign(id)) {
-            return Err(refuse("every place that reads it sees this value".to_owned()));
-        }
+    // Nothing else sets it: another value would be that from before.
+    let unset = reaching.reached_from_entry(symbol);
+    if site.symbol_uses().readers(symbol).iter().any(|(_, step)| unset.contains(*step)) {
+        return Err(refuse("every place that reads it sees this value".to_owned()));
     }
     Ok(value)
 }

@@ -256,8 +256,8 @@ impl<'a> Signature<'a> {
             };
             values.insert(symbol.clone(), value);
         }
-        self.assumed.adjust(&mut values, self.fixed);
         self.pack(&mut values);
+        self.assumed.adjust(&mut values, self.fixed);
         values
     }
 
@@ -441,6 +441,7 @@ pub fn search_under(
     let options = Options { step_limit: Some(STEPS.min(last_steps)), memory_limit: 1 << 30, ..*options };
     let long_tries = if signature.sizes.is_empty() { LONG_TRIES_WITHOUT_SIZES } else { LONG_TRIES };
     let (mut first, mut others, mut runs) = (None, 0, 0);
+    let (mut contradicted, mut n_contradicted) = (None, 0);
     let mut furthest: Vec<(Box<Trap>, Draft)> = Vec::new();
     let mut long: Vec<(Recipe, Arguments)> = Vec::new();
     // Sizes that an earlier recipe found to be needed.
@@ -455,6 +456,9 @@ pub fn search_under(
         let mut draft = Draft::new(recipe, grown);
         for _ in 0..=GROWTHS {
             let Some(before) = signature.arguments(&draft) else {
+                let wrong = assumed.contradicted(&signature.symbols(&draft));
+                n_contradicted += usize::from(wrong.is_some());
+                contradicted = contradicted.or(wrong);
                 draft.grown.clear();
                 break;
             };
@@ -485,7 +489,7 @@ pub fn search_under(
         if is_usual {
             known.insert(sizes, draft.grown);
         }
-        if runs > RUNS || others > TRIES_OF_OTHERS || long.len() > long_tries {
+        if runs > RUNS || others.max(n_contradicted) > TRIES_OF_OTHERS || long.len() > long_tries {
             break;
         }
     }
@@ -515,7 +519,9 @@ pub fn search_under(
     if let Some(trap) = failed {
         return Err(RunError::Trap(trap).to_string());
     }
-    Err(first.unwrap_or_else(|| {
+    let unmet =
+        || Some(format!("no values of symbols that were tried meet the assumption `{}`", contradicted?));
+    Err(first.or_else(unmet).unwrap_or_else(|| {
         "an argument has no shape, too many elements, or elements that share memory".to_owned()
     }))
 }

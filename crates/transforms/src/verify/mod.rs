@@ -105,6 +105,13 @@ pub enum Difference {
     },
 }
 
+impl Difference {
+    /// Whether the results of the rewritten program are not known, because the interpreter stopped it at a limit.
+    pub fn is_limit(&self) -> bool {
+        matches!(self, Difference::Limit { .. })
+    }
+}
+
 /// There are no inputs to verify with.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("no inputs were found on which the interpreter runs the program: {0}")]
@@ -151,8 +158,7 @@ impl<'l> Verifier<'l> {
     ) -> Result<Self, NoInputs> {
         let program = validate(program.clone()).map_err(|rejected| NoInputs(rejected.to_string()))?;
         let fitting = search_under(&program, fixed, assumed, options).map_err(NoInputs)?;
-        let symbols = fitting.before.symbols().map(|(name, value)| (Symbol::of(name), value)).collect();
-        let undecided = assumed.undecided(&symbols).map(str::to_owned);
+        let undecided = assumed.undecided().map(str::to_owned);
         let limit = fitting.steps.saturating_mul(MORE_STEPS).saturating_add(100_000);
         let mut verifier =
             Verifier { program, fitting, undecided, depends_on_order: false, limit, options: *options };
@@ -183,8 +189,8 @@ impl<'l> Verifier<'l> {
         Ok(spread)
     }
 
-    /// The first assumption that the inputs do not decide, because it names symbols that the program sets. Where it does not
-    /// hold, a rewrite may have other results.
+    /// The first assumption that the inputs do not decide, because the program sets its symbols, or a nested SDFG gives them
+    /// other values. Where it does not hold, a rewrite may have other results.
     pub fn undecided(&self) -> Option<&str> {
         self.undecided.as_deref()
     }

@@ -126,7 +126,15 @@ fn inputs_meet_assumptions() {
     holds(&[], &["3 >= N and M != N"], |n, m, _| n <= 3 && m != n);
     holds(&[], &["k >= N", "k > 2 * M"], |n, m, k| k >= n && k > 2 * m);
     holds(&[("N", 5)], &["N == M", "k < -N"], |n, m, k| n == 5 && m == 5 && k < -5);
-    holds(&[], &["N % 16 == 0"], |n, _, _| n % 16 == 0);
+    holds(&[], &["N % 12 == 0", "M % 7 == 3"], |n, m, _| n % 12 == 0 && m % 7 == 3);
+    holds(&[], &["N >= 1000", "N == M"], |n, m, _| n >= 1000 && m == n);
+    let strided =
+        "  symbol N: i64\n  symbol M: i64\n  symbol k: i64\n  array A: f64[N, M] strides(k, 1) size(N * k)\n";
+    let found = meeting(strided, &[], &["k > M"]).unwrap_or_else(|error| panic!("{error}"));
+    // In alphabetical order: M, N, k.
+    assert!(found[0].1 > 1 && found[2].1 > found[0].1, "{found:?}");
+    let error = meeting(declared, &[], &["N * N == 2"]).expect_err("no number");
+    assert!(error.contains("meet the assumption `N * N == 2`"), "{error}");
     let error = meeting(declared, &[("N", 5), ("k", 1)], &["N <= 5", "k >= N"]).expect_err("a contradiction");
     assert!(error.contains("contradict the assumption `k >= N`"), "{error}");
 }
@@ -141,6 +149,49 @@ fn assumptions_of_guards_are_not_assumed() {
     let verifier = verifier.unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(verifier.inputs().symbols().collect::<Vec<_>>(), [("N", 8)]);
     assert_eq!(verifier.undecided(), None);
+}
+
+/// Inputs do not decide what the program sets, nor symbols to which a nested SDFG gives other values.
+#[test]
+fn assumptions_about_other_symbols_are_undecided() {
+    let call = |mapping: &str| {
+        format!(
+            "sdfg p {{
+  symbol N: i64
+  symbol M: i64
+  array A: f64[N]
+
+  start begin
+  state begin {{ }}
+  -> s with (k = 0)
+  state s {{
+    access A
+    access B = A
+    nested call (A) -> (A) with ({mapping}) sdfg inner {{
+      symbol N: i64
+      array A: f64[N]
+      state t {{ }}
+    }}
+    A -> call.A
+    call.A -> B
+  }}
+}}
+"
+        )
+    };
+    let undecided = |mapping: &str, text: &str| {
+        let text_of_program = call(mapping);
+        let program = sdfg::text::parse("p.sdft", &text_of_program);
+        let program = program.unwrap_or_else(|errors| panic!("{errors:?}\n{text_of_program}"));
+        let conditions = Conditions::assuming([text]);
+        Assumed::of(&program, [&conditions]).undecided().map(str::to_owned)
+    };
+    assert_eq!(undecided("N = N", "N >= 2"), None);
+    assert_eq!(undecided("N = N", "M >= 2"), None);
+    assert_eq!(undecided("N = M", "M >= 2"), None);
+    assert_eq!(undecided("N = M", "N >= 2").as_deref(), Some("N >= 2"));
+    assert_eq!(undecided("N = N", "k >= 5").as_deref(), Some("k >= 5"));
+    assert_eq!(undecided("N = N", "other >= 5").as_deref(), Some("other >= 5"));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Streams begin without elements where their lifetime begins: a state, or the call of their SDFG.
 
-use sdfg_transforms::rewrites::{InlineSdfg, LoopUnroll, StateFusion};
+use sdfg_transforms::rewrites::{InlineSdfg, LoopUnroll, StateFusion, TrivialMapElimination};
 
 use super::{applies, parsed, refuses};
 
@@ -77,6 +77,56 @@ fn a_stream_of_several_states_of_a_repeated_call_is_refused() {
         }
         applies(&once, &InlineSdfg::default());
     }
+}
+
+/// A branch in the called SDFG reads the number of elements after the state.
+#[test]
+fn a_stream_that_control_flow_of_a_repeated_call_reads_is_refused() {
+    let counted = format!("{PUSH}\nif more: len(S) > 0 {{\n state more {{ }}\n}}");
+    let message = refuses(&repeated("", &counted), &InlineSdfg::default());
+    assert!(message.contains("`S`") && message.contains("the call may be repeated"), "{message}");
+}
+
+/// A stream of a map is empty when an iteration begins, also if there is one in each run of the state.
+#[test]
+fn a_stream_of_a_map_that_goes_is_emptied_with_the_state() {
+    let program = |around: [&str; 2]| {
+        parsed(&format!(
+            "sdfg p {{
+  {}
+  {}
+  state s {{
+    access A
+    access B
+    map m [k = 0:1] {{
+      access S
+      access later = S
+      consume workers [p = 0:2] {{
+        tasklet t (s) -> (o) {{ o = s }}
+        workers.stream -> t.s: S
+        t.o -> workers.out: B[0] wcr(sum)
+      }}
+      tasklet last (a) -> (o) {{ o = a }}
+      S -> workers.stream
+      workers.out -> m.B: B[0] wcr(sum)
+      m.A -> last.a: A[1]
+      order S -> last
+      last.o -> later: S
+    }}
+    A -> m.A
+    m.B -> B
+  }}
+  {}
+}}",
+            containers(""),
+            around[0],
+            around[1]
+        ))
+    };
+    let (_, repeated) = applies(&program(["for l: i = 0:2 {", "}"]), &TrivialMapElimination::default());
+    assert!(repeated.contains("lifetime(state)") && !repeated.contains("map m"), "{repeated}");
+    let (_, once) = applies(&program(["", ""]), &TrivialMapElimination::default());
+    assert!(!once.contains("lifetime(state)"), "{once}");
 }
 
 #[test]
