@@ -106,17 +106,8 @@ fn tell_required(program: &Sdfg, others: &[Box<dyn Transformation>], terminal: T
 
 /// The number of nodes and edges of a program, with those of the SDFGs that it calls.
 fn elements(program: &Sdfg) -> usize {
-    let of_node = |kind: &NodeKind| match kind {
-        NodeKind::Nested(nested) => 1 + elements(&nested.sdfg),
-        NodeKind::Access(_)
-        | NodeKind::Tasklet(_)
-        | NodeKind::MapEntry(_)
-        | NodeKind::MapExit(_)
-        | NodeKind::ConsumeEntry(_)
-        | NodeKind::ConsumeExit(_)
-        | NodeKind::Reduce(_)
-        | NodeKind::Library(_) => 1,
-    };
+    let of_node =
+        |kind: &NodeKind| if let NodeKind::Nested(nested) = kind { 1 + elements(&nested.sdfg) } else { 1 };
     let states = program.states().map(|(_, state)| {
         state.nodes().map(|(_, node)| of_node(&node.kind)).sum::<usize>() + state.edges().count()
     });

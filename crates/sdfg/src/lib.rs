@@ -4,11 +4,12 @@
 //! The reading order follows the data: element types, symbolic expressions, subsets, the tasklet language,
 //! the graph, and then everything computed from it.
 //!
-//! This crate contains the builder and the pictures. It re-exports the other modules from `sdfg-language`,
+//! This crate contains the builder, the pictures and atomic output files. It re-exports the other modules from `sdfg-language`,
 //! `sdfg-graph`, `sdfg-validate`, `sdfg-edit` and `sdfg-interpret`. Depend on this crate alone.
 #![forbid(unsafe_code)]
 
 pub mod builder;
+pub mod file;
 pub mod picture;
 #[cfg(test)]
 mod tests;

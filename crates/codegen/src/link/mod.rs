@@ -22,7 +22,7 @@ pub use error::LinkError;
 pub(crate) use error::quoted;
 pub use linker::LINKER_VARIABLE;
 pub use output::{check_writable, write_file};
-pub(crate) use output::{folder_of, unmade};
+pub(crate) use sdfg::file::{folder_of, unmade};
 
 use crate::object::ObjectCode;
 pub(crate) use compiler::{EXTENSION as EXTERNAL_EXTENSION, Form, is_whole, keep};

@@ -196,13 +196,7 @@ impl ReachingSymbols {
         let mut at_entry: BTreeMap<_, _> = undefined.collect();
         at_entry.extend(free_symbols(sdfg).into_iter().map(|symbol| (symbol, SymbolDefinition::Caller)));
         let sets = graph.steps().iter().map(|step| symbols_set(sdfg, *step)).collect();
-        let mut reached = vec![false; graph.len()];
-        let mut waiting: Vec<usize> = graph.number(ControlStep::Entry).into_iter().collect();
-        while let Some(at) = waiting.pop() {
-            if !std::mem::replace(&mut reached[at], true) {
-                waiting.extend(graph.successors(at));
-            }
-        }
+        let reached = reach(&graph, graph.number(ControlStep::Entry).into_iter().collect(), |_| false);
         ReachingSymbols { graph, sets, reached, at_entry }
     }
 
@@ -249,13 +243,8 @@ impl ReachingSymbols {
     }
 
     /// The steps to which control comes from some without one between that sets the symbol.
-    fn forward(&self, mut waiting: Vec<usize>, symbol: &Symbol) -> ReachedSteps<'_> {
-        let mut found = vec![false; self.graph.len()];
-        while let Some(at) = waiting.pop() {
-            if !std::mem::replace(&mut found[at], true) && !self.sets[at].contains(symbol) {
-                waiting.extend(self.graph.successors(at));
-            }
-        }
+    fn forward(&self, first: Vec<usize>, symbol: &Symbol) -> ReachedSteps<'_> {
+        let found = reach(&self.graph, first, |at| self.sets[at].contains(symbol));
         ReachedSteps { graph: &self.graph, found }
     }
 
@@ -263,6 +252,17 @@ impl ReachingSymbols {
     pub fn before(&self, sdfg: &Sdfg, block: BlockId, symbol: &Symbol) -> BTreeSet<SymbolDefinition> {
         self.at(begin(sdfg, block), symbol)
     }
+}
+
+/// Whether control may come to each step from the first ones, without going on behind steps that stop it.
+fn reach(graph: &ControlGraph, first: Vec<usize>, stops: impl Fn(usize) -> bool) -> Vec<bool> {
+    let (mut found, mut waiting) = (vec![false; graph.len()], first);
+    while let Some(at) = waiting.pop() {
+        if !std::mem::replace(&mut found[at], true) && !stops(at) {
+            waiting.extend(graph.successors(at));
+        }
+    }
+    found
 }
 
 /// The definition of the symbols that a step sets.

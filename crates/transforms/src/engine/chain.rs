@@ -17,11 +17,9 @@
 //! no conditions. A chain that was tuned has the
 //! measurement as `"tuned"` ([`Tuned`]).
 
-use std::fs::Permissions;
-use std::io::{self, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use sdfg::file;
 use sdfg::ir::Sdfg;
 use sdfg::path::PathError;
 use serde::{Deserialize, Serialize};
@@ -274,7 +272,7 @@ impl Chain {
     /// [`ChainError::File`]; the file that was there is then untouched.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), ChainError> {
         let path = path.as_ref();
-        write_whole(path, &self.to_json()?)
+        file::write(path, self.to_json()?.as_bytes())
             .map_err(|error| ChainError::File { path: path.display().to_string(), error })
     }
 
@@ -339,22 +337,10 @@ impl Chain {
     }
 }
 
-/// Writes a file beside the place, with the permissions that the process's mask leaves, and renames it.
-fn write_whole(path: &Path, text: &str) -> io::Result<()> {
-    // A symbolic link stays: the file that it names is replaced.
-    let path = path.canonicalize().unwrap_or_else(|_| PathBuf::from(path));
-    if path.metadata().as_ref().is_ok_and(|found| !found.is_file()) {
-        return std::fs::write(path, text);
-    }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let ordinary = Permissions::from_mode(0o666);
-    let mut file = tempfile::Builder::new().prefix(".sdfg-").permissions(ordinary).tempfile_in(folder)?;
-    file.write_all(text.as_bytes())?;
-    file.persist(&path).map(drop).map_err(|error| error.error)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
     use crate::rewrites::MapTiling;
 

@@ -11,7 +11,7 @@ use sdfg::symbolic::{Expr, Symbol};
 use serde::{Deserialize, Serialize};
 
 use super::{anchored, described};
-use crate::engine::{Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
+use crate::engine::{Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation, state_of};
 use crate::pattern::{BlockClass, Pattern};
 
 /// Moves the nodes of a state into the state before it.
@@ -197,11 +197,7 @@ impl Transformation for StateFusion {
 
 /// A stream that both states use and that each of them begins without elements.
 fn emptied(site: &Site<'_>, first: BlockId, second: BlockId) -> Option<ContainerId> {
-    let [first, second] = [first, second].map(|block| match site.sdfg.block(block).kind {
-        BlockKind::State(state) => Some(state),
-        _ => None,
-    });
-    stream_of_one_state(site.sdfg, first?, second?)
+    stream_of_one_state(site.sdfg, state_of(site.sdfg, first)?, state_of(site.sdfg, second)?)
 }
 
 /// A view of the second state that is bound to a reference which the first state binds, and the reference.

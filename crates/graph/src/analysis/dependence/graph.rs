@@ -110,7 +110,8 @@ fn is_alias(sdfg: &Sdfg, container: ContainerId) -> bool {
 /// Whether a later iteration of a loop touches, through the memlet end `second`, an element that an earlier one touches
 /// through `first`: a dependence that the loop carries. Both lie in states of the loop, or the answer is unknown.
 ///
-/// `facts` are those of the SDFG. Which blocks of the body run in an iteration is not considered: with branches or jumps in the loop nothing is proved.
+/// `facts` are those of the SDFG. Which blocks of the body run in an iteration is not considered: with branches or
+/// jumps in the loop nothing is proved.
 pub fn carried_by_loop(
     sdfg: &Sdfg,
     facts: &SymbolFacts,
