@@ -5,7 +5,7 @@ mod record;
 use clap::{Args, Subcommand};
 use sdfg::ir::Sdfg;
 use sdfg_transforms::verify::Verifier;
-use sdfg_transforms::{Chain, Difference, Pipeline, Soundness, simplify};
+use sdfg_transforms::{Chain, Conditions, Difference, Pipeline, Soundness, simplify};
 
 use crate::failure::Failure;
 use crate::output::{Destination, print};
@@ -131,11 +131,13 @@ fn verified(
             Err(earlier) => difference = earlier,
             Ok(()) => {
                 let what = format!("step {} ({})", at + 1, step.name());
+                let conditions: Vec<&Conditions> = chain.conditions().collect();
                 let wrong = Wrong {
                     what: &what,
                     before: replayed.program(),
                     soundness: soundness(at + 1),
-                    conditions: &chain.conditions().collect::<Vec<_>>(),
+                    conditions: &conditions,
+                    own: &conditions[at..=at],
                     rewrite: &|program| repeated(program, step),
                 };
                 return Err(verification.wrong(&wrong, verifier, &difference));

@@ -247,6 +247,7 @@ impl Transform {
                 before: &before,
                 soundness,
                 conditions: &[&conditions],
+                own: &[&conditions],
                 rewrite: &|program| anywhere(program, same.as_ref()),
             };
             return Err(self.outcome.verification.wrong(&wrong, &verifier, &difference));
@@ -259,6 +260,9 @@ impl Transform {
 pub(crate) fn explained(application: &Application) -> String {
     let mut lines = vec![format!("{} at {}", application.name, application.at)];
     lines.extend(application.evidence.facts.iter().map(|fact| format!("  relies on {fact}")));
+    if !application.evidence.facts.is_empty() {
+        lines.extend(application.surroundings.iter().map(|text| format!("  where {text}")));
+    }
     lines.extend(application.changes.to_string().lines().map(|line| format!("  {line}")));
     lines.join("\n") + "\n"
 }
@@ -285,6 +289,7 @@ impl Simplify {
                 before: &before,
                 soundness: exact,
                 conditions: &[],
+                own: &[],
                 rewrite: &|program| !simplify(program, &sdfg_library::transformations(), None).is_empty(),
             };
             return Err(self.outcome.verification.wrong(&wrong, &verifier, &difference));

@@ -12,7 +12,7 @@ use tempfile::{NamedTempFile, TempPath};
 /// Symbolic links that are followed from a path: as many as Linux follows.
 const MAX_LINKS: usize = 40;
 
-/// Writes `contents` to `path`, replacing the regular file that is there.
+/// Writes `contents` to `path`, replacing the regular file that is there. The new file has the permissions of the old one.
 ///
 /// # Errors
 /// That of the system; the old file is then untouched.
@@ -21,6 +21,9 @@ pub fn write(path: &Path, contents: &[u8]) -> io::Result<()> {
         PathEntry::File(file) => {
             let mut temporary = beside(&file, 0o666)?;
             temporary.write_all(contents)?;
+            if let Ok(old) = fs::metadata(&file) {
+                temporary.as_file().set_permissions(old.permissions())?;
+            }
             temporary.into_temp_path().persist(file).map_err(|error| error.error)
         }
         PathEntry::Special => write_through(path, contents),
@@ -136,5 +139,27 @@ pub fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         Some(_) | None => Path::new("."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    /// A file that only its owner reads stays one, and a link stays a link.
+    #[test]
+    fn replaced_files_keep_their_permissions() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (file, link) = (folder.path().join("own"), folder.path().join("link"));
+        fs::write(&file, "old").expect("a file");
+        fs::set_permissions(&file, Permissions::from_mode(0o600)).expect("permissions");
+        symlink("own", &link).expect("a link");
+        for (path, text) in [(&file, "new"), (&link, "newer")] {
+            write(path, text.as_bytes()).expect("it is written");
+            let mode = fs::metadata(&file).expect("a file").permissions().mode();
+            assert_eq!((fs::read_to_string(&file).expect("text"), mode & 0o777), (text.to_owned(), 0o600));
+        }
+        assert!(fs::symlink_metadata(&link).expect("a link").is_symlink());
     }
 }

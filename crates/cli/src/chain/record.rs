@@ -189,7 +189,8 @@ impl Session<'_> {
         let Err(difference) = verifier.check(self.pipeline.program(), allowed) else { return Ok(()) };
         self.pipeline.undo().map_err(|error| refused(&error))?;
         let before = self.pipeline.program();
-        let wrong = Wrong { what: name, before, soundness, conditions: &conditions, rewrite };
+        let own = conditions.last().map_or(&[][..], std::slice::from_ref);
+        let wrong = Wrong { what: name, before, soundness, conditions: &conditions, own, rewrite };
         Err(self.record.verification.wrong(&wrong, verifier, &difference))
     }
 

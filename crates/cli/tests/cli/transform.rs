@@ -249,6 +249,37 @@ fn rewrites_are_verified_on_inputs_that_meet_their_assumptions() {
     assert!(contradicted.stderr.contains(message) && contradicted.stdout.is_empty(), "{contradicted:#?}");
 }
 
+/// A loop whose iterations meet only where it is not reached.
+const AROUND: &str = "sdfg p {
+  symbol N: i64
+  symbol M: i64
+  array A: f64[N]
+
+  if large: N > 2 * M {
+    state none { }
+  } else {
+    for l: i = 0:N - M {
+      state s {
+        access A
+        access B = A
+        tasklet t (x) -> (y) { y = x + 1 }
+        A -> t.x: A[i]
+        t.y -> B: A[i + M]
+      }
+    }
+  }
+}
+";
+
+#[test]
+fn facts_are_explained_with_the_conditions_around_the_match() {
+    let bench = Bench::new();
+    bench.file("p.sdft", AROUND);
+    let explained = bench.run(&["transform", "p.sdft", "LoopToMap", "--at", "l", "--explain"]);
+    explained.prints(&["map "]);
+    assert!(explained.stderr.contains("\n  where not (N > 2 * M) (branch `large`)\n"), "{explained:#?}");
+}
+
 #[test]
 fn a_session_of_steps_becomes_a_chain() {
     let bench = Bench::new();

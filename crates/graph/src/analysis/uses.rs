@@ -28,6 +28,7 @@
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::{Bound, RangeBounds};
 
 use super::accesses::containers_in;
 use crate::ir::ids::Id;
@@ -102,6 +103,8 @@ pub struct Uses {
     at: BTreeMap<Position, (Use, Vec<ContainerId>)>,
     /// The memlets that make a view or reference name a container, or a part of it.
     bindings: BTreeMap<ContainerId, BTreeSet<Use>>,
+    /// The memlets that move data into an access node of a container, and name the container.
+    writes: BTreeMap<ContainerId, BTreeSet<Use>>,
 }
 
 impl Uses {
@@ -114,7 +117,7 @@ impl Uses {
         places.extend(sdfg.blocks().map(|(id, _)| Use::Block(id)));
         places.extend(sdfg.transitions().map(|(id, _)| Use::Transition(id)));
         // Maps of sorted lists are made at once.
-        let (mut uses, mut bindings, mut at) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut uses, mut bindings, mut writes, mut at) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for place in places {
             let used = containers_at(sdfg, place);
             if used.is_empty() {
@@ -124,18 +127,30 @@ impl Uses {
             if binds(sdfg, place) {
                 bindings.extend(used.iter().map(|container| (*container, place)));
             }
+            writes.extend(written_at(sdfg, place, &used).map(|container| (container, place)));
             at.push((place.position(), (place, used)));
         }
-        Uses { uses: grouped(uses), at: at.into_iter().collect(), bindings: grouped(bindings) }
+        Uses {
+            uses: grouped(uses),
+            at: at.into_iter().collect(),
+            bindings: grouped(bindings),
+            writes: grouped(writes),
+        }
     }
 
     /// Follows a change of a place, which may be new or gone.
     pub fn update(&mut self, sdfg: &Sdfg, place: Use) {
         let used = containers_at(sdfg, place);
         let binds = binds(sdfg, place);
+        let written = written_at(sdfg, place, &used);
+        let is_as_before = |container: &ContainerId| {
+            self.bindings_of(*container).contains(&place) == binds
+                && self.writes.get(container).is_some_and(|places| places.contains(&place))
+                    == (written == Some(*container))
+        };
         // Most edits of a place leave its containers as they are.
         if self.at.get(&place.position()).map_or(&[][..], |(_, used)| used) == used
-            && used.iter().all(|container| self.bindings_of(*container).contains(&place) == binds)
+            && used.iter().all(is_as_before)
         {
             return;
         }
@@ -148,6 +163,9 @@ impl Uses {
             if binds {
                 self.bindings.entry(*container).or_default().insert(place);
             }
+        }
+        if let Some(container) = written {
+            self.writes.entry(container).or_default().insert(place);
         }
         self.at.insert(place.position(), (place, used));
     }
@@ -166,7 +184,7 @@ impl Uses {
 
     fn forget(&mut self, place: Use) {
         for container in self.at.remove(&place.position()).into_iter().flat_map(|(_, used)| used) {
-            for table in [&mut self.uses, &mut self.bindings] {
+            for table in [&mut self.uses, &mut self.bindings, &mut self.writes] {
                 if let Some(places) = table.get_mut(&container)
                     && places.remove(&place)
                     && places.is_empty()
@@ -187,10 +205,42 @@ impl Uses {
         self.bindings.get(&container).unwrap_or(&NONE)
     }
 
+    /// The memlets of a state that make a view or reference name a container, or a part of it.
+    pub fn bindings_in(&self, container: ContainerId, state: StateId) -> impl Iterator<Item = EdgeId> + '_ {
+        memlets_in(self.bindings_of(container), state)
+    }
+
+    /// The memlets of a state that move data into an access node of a container, and name the container.
+    pub fn writes_in(&self, container: ContainerId, state: StateId) -> impl Iterator<Item = EdgeId> + '_ {
+        memlets_in(self.writes.get(&container).unwrap_or(&NONE), state)
+    }
+
     /// The uses of a container in a state.
     pub fn in_state(&self, container: ContainerId, state: StateId) -> impl Iterator<Item = Use> + '_ {
         let first = Use::Access(state, NodeId::from_index(0));
         self.of(container).range(first..).copied().take_while(move |place| place.state() == Some(state))
+    }
+
+    /// The access nodes of a container in a state whose ids are in a range, by id.
+    pub fn accesses_in(
+        &self,
+        container: ContainerId,
+        state: StateId,
+        nodes: impl RangeBounds<NodeId>,
+    ) -> impl DoubleEndedIterator<Item = NodeId> + '_ {
+        let access = |node: &NodeId| Use::Access(state, *node);
+        let start = match nodes.start_bound() {
+            Bound::Unbounded => Bound::Included(access(&NodeId::from_index(0))),
+            bound => bound.map(access),
+        };
+        let end = match nodes.end_bound() {
+            Bound::Unbounded => Bound::Excluded(Use::Memlet(state, EdgeId::from_index(0))),
+            bound => bound.map(access),
+        };
+        self.of(container).range((start, end)).filter_map(|place| match place {
+            Use::Access(_, node) => Some(*node),
+            Use::Memlet(..) | Use::Condition(..) | Use::Block(_) | Use::Transition(_) => None,
+        })
     }
 
     /// The states that have access nodes of a container.
@@ -245,6 +295,23 @@ fn binds(sdfg: &Sdfg, place: Use) -> bool {
     let Use::Memlet(state, edge) = place else { return false };
     let edge = sdfg.get_state(state).and_then(|graph| graph.get_edge(edge));
     edge.is_some_and(|edge| matches!(edge.memlet.flow, Flow::Bind(_)))
+}
+
+/// The container into whose access node a place moves data, if it is a memlet that names the container.
+fn written_at(sdfg: &Sdfg, place: Use, used: &[ContainerId]) -> Option<ContainerId> {
+    let Use::Memlet(state, edge) = place else { return None };
+    let graph = sdfg.get_state(state)?;
+    let edge = graph.get_edge(edge)?;
+    let moves = !matches!(edge.memlet.flow, Flow::Order);
+    graph.get_node(edge.dst)?.kind.container().filter(|container| moves && used.contains(container))
+}
+
+/// The memlets of a state among places.
+fn memlets_in(places: &BTreeSet<Use>, state: StateId) -> impl Iterator<Item = EdgeId> + '_ {
+    places.range(Use::Memlet(state, EdgeId::from_index(0))..).map_while(move |place| match place {
+        Use::Memlet(of, edge) if *of == state => Some(*edge),
+        Use::Access(..) | Use::Memlet(..) | Use::Condition(..) | Use::Block(_) | Use::Transition(_) => None,
+    })
 }
 
 /// The containers that a place uses, some maybe twice; none if it is not there.
@@ -308,6 +375,56 @@ mod tests {
         uses.update(&program, Use::Memlet(state, edge));
         assert_eq!(uses, Uses::of_program(&program));
         assert!(uses.bindings_of(a).is_empty());
+    }
+
+    #[test]
+    fn accesses_and_writes_of_a_state_are_found_by_themselves() {
+        let mut program = text::parse(
+            "p.sdft",
+            "sdfg p {
+  array A: f64[4]
+  array B: f64[4]
+
+  state s {
+    access a = A
+    access b = B
+    access c = A
+    a -> b
+    b -> c
+    order a -> c
+  }
+  state t {
+    access d = A
+    access e = B
+    d -> e
+  }
+}",
+        )
+        .unwrap();
+        let (a, b) = (program.find_container("A").unwrap(), program.find_container("B").unwrap());
+        let uses = Uses::of_program(&program);
+        let states: Vec<StateId> = program.states().map(|(id, _)| id).collect();
+        let labels = |nodes: Vec<NodeId>, state: StateId| -> Vec<String> {
+            nodes.into_iter().map(|node| program.state(state).node(node).label.clone()).collect()
+        };
+        let accesses: Vec<NodeId> = uses.accesses_in(a, states[0], ..).collect();
+        assert_eq!(labels(accesses.clone(), states[0]), ["a", "c"]);
+        assert_eq!(uses.accesses_in(a, states[0], accesses[1]..).collect::<Vec<_>>(), accesses[1..]);
+        assert_eq!(uses.accesses_in(a, states[0], ..accesses[1]).rev().collect::<Vec<_>>(), accesses[..1]);
+        let written = |container, state| {
+            let edges = uses.writes_in(container, state);
+            labels(edges.map(|edge| program.state(state).edge(edge).dst).collect(), state)
+        };
+        assert_eq!([written(a, states[0]), written(b, states[0])], [["c"], ["b"]]);
+        assert!(written(a, states[1]).is_empty());
+        assert_eq!(written(b, states[1]), ["e"]);
+        // The same containers, but nothing moves any more.
+        let edge = uses.writes_in(b, states[1]).next().unwrap();
+        let mut followed = uses.clone();
+        program.state_mut(states[1]).memlet_mut(edge).flow = Flow::Order;
+        followed.update(&program, Use::Memlet(states[1], edge));
+        assert_eq!(followed, Uses::of_program(&program));
+        assert_eq!(followed.writes_in(b, states[1]).count(), 0);
     }
 
     #[test]

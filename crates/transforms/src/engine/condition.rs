@@ -14,6 +14,7 @@ use sdfg::symbolic::{Assumptions, Expr};
 use sdfg::syntax::{BinaryOp, CompareOp, Expression, ExpressionKind, parse_expression};
 
 use super::pipeline::within;
+use super::surroundings::surroundings;
 use super::{Application, Claim, Match, Matched, Refusal, TransformError, Transformation, apply};
 use crate::loops::state_block;
 
@@ -99,6 +100,8 @@ fn guarded(
     let Some(condition) = all.reduce(both) else {
         return apply(program, transformation, found);
     };
+    // Facts tell of the branch that is made here.
+    let surroundings = surroundings(program, found);
     let mut branch = block;
     edited(program, &found.calls, &mut |editor| {
         branch = editor.guard_block(block, &condition, conditions.guard)?;
@@ -115,6 +118,7 @@ fn guarded(
         application.evidence.note(application.name, claim);
     }
     application.conditions = conditions.clone();
+    application.surroundings = surroundings;
     Ok(application)
 }
 

@@ -18,6 +18,7 @@ mod refusal;
 mod registry;
 mod shared_arguments;
 mod simplify;
+mod surroundings;
 mod tables;
 mod transformation;
 mod tuned;

@@ -9,6 +9,7 @@ use super::chain::{Chain, ChainStep, SIMPLIFY};
 use super::found::holds;
 use super::promise::{self, TouchedStates};
 use super::shared_arguments::checked;
+use super::surroundings::surroundings;
 use super::{
     Anchor, Conditions, Evidence, Match, Refusal, Registry, Site, Step, Tables, Tally, TransformError,
     Transformation, apply_under, fixed_point, places,
@@ -41,6 +42,9 @@ pub struct Application {
     pub evidence: Evidence,
     /// Conditions of the step that the check took for granted.
     pub conditions: Conditions,
+    /// The branches, loops, scopes and calls around the match, from the outside, in words. The facts hold for values of symbols
+    /// that all of them admit.
+    pub surroundings: Vec<String>,
 }
 
 impl Pipeline {
@@ -81,6 +85,7 @@ impl Pipeline {
             changes: Changes::default(),
             evidence: Evidence::default(),
             conditions: Conditions::default(),
+            surroundings: Vec::new(),
         };
         self.applied.push(Applied { before, step: ChainStep::simplification(fuel), application });
         tallies
@@ -150,6 +155,7 @@ impl Pipeline {
             changes: Changes::default(),
             evidence: Evidence { facts },
             conditions: under.clone(),
+            surroundings: Vec::new(),
         };
         let at = Anchor::Everywhere { limit };
         let step = ChainStep { transformation: name.to_owned(), parameters, at, under };
@@ -240,8 +246,9 @@ pub fn apply(
     let site = Site::of(program, found, &tables).filter(|site| holds(transformation, site));
     let site = site.ok_or_else(gone)?;
     let evidence = checked(transformation, &site).map_err(|refusal| refused(refusal.shown(&site)))?;
+    let surroundings = surroundings(program, found);
     let edited = edit(program, transformation, found).map_err(refused)?;
-    Ok(Application { name, at, changes: edited, evidence, conditions: Conditions::default() })
+    Ok(Application { name, at, changes: edited, evidence, conditions: Conditions::default(), surroundings })
 }
 
 fn edit(program: &mut Sdfg, transformation: &dyn Transformation, found: &Match) -> Result<Changes, Refusal> {

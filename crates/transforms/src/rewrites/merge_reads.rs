@@ -1,5 +1,7 @@
 //! [`MergeReads`].
 
+use std::collections::BTreeSet;
+
 use sdfg::analysis::{Use, node_leads_to, scope_around};
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{ContainerKind, EdgeId, Flow, Memlet, NodeId, State};
@@ -121,7 +123,11 @@ impl Transformation for MergeReads {
         let mut all = container.map(|container| editor.accesses_of(id, container)).unwrap_or_default();
         all.sort_unstable();
         let state = editor.state(id)?;
-        let Some(kept) = kept_node(state, node, &all) else {
+        let at = all.partition_point(|other| *other < node);
+        let (before, behind) = (all[..at].iter().rev(), all[at..].iter().skip(1));
+        let candidates = candidates(node, all.iter().copied(), before.copied(), behind.copied());
+        let writes: Vec<NodeId> = all.iter().copied().filter(|other| has_data(state, *other)).collect();
+        let Some(kept) = kept_node(state, node, &candidates, &writes) else {
             return Err(EditError::NoNode(node));
         };
         let earlier: Vec<NodeId> = state.each_in_edge(node).map(|(_, edge)| edge.src).collect();
@@ -156,16 +162,20 @@ fn has_data(state: &State, node: NodeId) -> bool {
 fn partner(site: &Site<'_>, node: NodeId) -> Option<NodeId> {
     let (state, uses) = (site.state(), site.uses());
     let container = state.node(node).kind.container()?;
-    let mut all = Vec::new();
-    for used in uses.in_state(container, site.found.state()) {
-        match used {
-            Use::Access(_, other) => all.push(other),
-            Use::Memlet(_, edge) if !only_reads(site, edge) => return None,
-            Use::Memlet(..) | Use::Condition(..) | Use::Block(_) | Use::Transition(_) => {}
-        }
+    let here = site.found.state();
+    if !uses.bindings_in(container, here).all(|edge| only_reads(site, edge)) {
+        return None;
     }
-    all.sort_unstable();
-    kept_node(state, node, &all)
+    let mut writes: Vec<NodeId> = uses.writes_in(container, here).map(|edge| state.edge(edge).dst).collect();
+    writes.sort_unstable();
+    writes.dedup();
+    let candidates = candidates(
+        node,
+        uses.accesses_in(container, here, ..),
+        uses.accesses_in(container, here, ..node).rev(),
+        uses.accesses_in(container, here, node..).skip(1),
+    );
+    kept_node(state, node, &candidates, &writes)
 }
 
 /// Whether an edge makes no view through which the container may be written: nothing writes the view in the state, or makes
@@ -186,13 +196,17 @@ fn only_reads(site: &Site<'_>, edge: EdgeId) -> bool {
     view != target.container && uses.in_state(view, site.found.state()).all(is_read)
 }
 
-/// The nodes of a container that may stay in place of one of them, by id: some of those next to it, and the first ones. A node that
-/// is read was mostly written or read next to it. More candidates make long states take quadratic time.
-fn candidates(node: NodeId, all: &[NodeId]) -> Vec<NodeId> {
-    let at = all.partition_point(|other| *other < node);
-    let near = at.saturating_sub(NEAR).max(FIRST)..(at + NEAR).min(all.len());
-    let first = all.iter().take(FIRST);
-    first.chain(all.get(near).unwrap_or_default()).copied().filter(|other| *other != node).collect()
+/// The nodes of a container that may stay in place of one of them: the first ones, and some of those next to it. A node that is
+/// read was mostly written or read next to it. More candidates make long states take quadratic time. `all` lists the nodes by
+/// id, `before` those before the node, the last one first, and `behind` those behind it.
+fn candidates(
+    node: NodeId,
+    all: impl Iterator<Item = NodeId>,
+    before: impl Iterator<Item = NodeId>,
+    behind: impl Iterator<Item = NodeId>,
+) -> BTreeSet<NodeId> {
+    let near = before.take(NEAR).chain(behind.take(NEAR - 1));
+    all.take(FIRST).chain(near).filter(|other| *other != node).collect()
 }
 
 /// Candidates on each side of a node.
@@ -201,12 +215,17 @@ const NEAR: usize = 6;
 /// Candidates at the beginning of a state.
 const FIRST: usize = 4;
 
-/// The access node, of all of the container, that can stand for a node that only reads: the first by id.
-fn kept_node(state: &State, node: NodeId, all: &[NodeId]) -> Option<NodeId> {
+/// The access node among candidates that can stand for a node that only reads: the first by id. `writes` lists the access nodes
+/// of the container into which data flow.
+fn kept_node(
+    state: &State,
+    node: NodeId,
+    candidates: &BTreeSet<NodeId>,
+    writes: &[NodeId],
+) -> Option<NodeId> {
     let leads = |from: NodeId, to: NodeId| node_leads_to(state, from, to);
     let copies = state.each_out_edge(node).any(|(_, edge)| matches!(edge.memlet.flow, Flow::Copy { .. }));
-    let writes: Vec<NodeId> = all.iter().copied().filter(|other| has_data(state, *other)).collect();
-    candidates(node, all).into_iter().find(|kept| {
+    candidates.iter().copied().find(|kept| {
         // Of two that only read, the first one stays, or the one that leads to the other.
         let may_stay = || !has_data(state, *kept) && *kept < node || leads(*kept, node);
         let is_fitting = scope_around(state, *kept).is_none() && may_stay() && !leads(node, *kept);
@@ -234,16 +253,18 @@ mod tests {
         let (_, state) = program.states().next().expect("a state");
         let mut all: Vec<NodeId> = state.nodes().map(|(node, _)| node).collect();
         all.sort_unstable();
-        let found = |at: usize| {
-            let found = candidates(all[at], &all);
+        let candidates_of = |at: usize, all: &[NodeId]| {
+            let (before, behind) = (all[..at].iter().rev(), all[at + 1..].iter());
+            let found = candidates(all[at], all.iter().copied(), before.copied(), behind.copied());
             found
                 .iter()
                 .map(|node| all.iter().position(|own| own == node).expect("a node"))
                 .collect::<Vec<_>>()
         };
+        let found = |at: usize| candidates_of(at, &all);
         assert_eq!(found(20), [0, 1, 2, 3, 14, 15, 16, 17, 18, 19, 21, 22, 23, 24, 25]);
         assert_eq!(found(2), [0, 1, 3, 4, 5, 6, 7]);
         assert_eq!(found(29), [0, 1, 2, 3, 23, 24, 25, 26, 27, 28]);
-        assert_eq!(candidates(all[1], &all[..3]), [all[0], all[2]]);
+        assert_eq!(candidates_of(1, &all[..3]), [0, 2]);
     }
 }

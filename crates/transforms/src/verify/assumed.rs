@@ -93,7 +93,7 @@ impl Assumed {
     }
 
     /// The first assumption that inputs do not decide: the program sets its symbols, or they have several meanings.
-    pub(super) fn undecided(&self) -> Option<&str> {
+    pub fn undecided(&self) -> Option<&str> {
         self.undecided.as_deref()
     }
 }

@@ -1,5 +1,7 @@
 //! Rule: scopes. Each entry has one exit that encloses everything in between, and there are no cycles.
 
+use std::collections::BTreeMap;
+
 use sdfg_graph::analysis::ScopeTree;
 use sdfg_graph::diagnostic::{Code, Diagnostic, Element, Secondary};
 use sdfg_graph::ir::{NodeId, NodeKind, State};
@@ -51,9 +53,13 @@ fn on_cycles(state: &State) -> Vec<NodeId> {
 /// Every entry has exactly one exit, of the same kind and label, and every exit an entry.
 fn exits(site: &Site<'_>, findings: &mut Findings) -> bool {
     let before = findings.len();
+    let mut exits_of: BTreeMap<NodeId, usize> = BTreeMap::new();
+    for entry in site.state.nodes().filter_map(|(_, node)| node.kind.exit_of()) {
+        *exits_of.entry(entry).or_default() += 1;
+    }
     for (id, node) in site.state.nodes() {
         if node.kind.is_scope_entry() {
-            let exits = site.state.nodes().filter(|(_, other)| other.kind.exit_of() == Some(id)).count();
+            let exits = exits_of.get(&id).copied().unwrap_or_default();
             if exits != 1 {
                 let message = format!("this scope has {exits} exits");
                 findings.push(site.node_error(Code::MalformedScope, id, None, message));
