@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use sdfg::ir::Sdfg;
 use sdfg_library::{ExpandLibrary, transformations};
 use sdfg_transforms::rewrites::{
-    BufferTiling, DiamondTiling, InlineSdfg, LocalStorage, LoopPeeling, MapDimShuffle, MapExpansion,
-    MapSchedule, MapSplit, MapTiling, MpiTransform, Relayout, Size, Skewing, StripMining,
+    BufferTiling, DiamondTiling, InlineSdfg, LocalStorage, LoopFission, LoopPeeling, LoopStripMining,
+    MapDimShuffle, MapExpansion, MapSchedule, MapSplit, MapTiling, MpiTransform, Relayout, Size, Skewing,
+    StripMining,
 };
 use sdfg_transforms::{Match, Pipeline, Site, Tables, TransformError, Transformation, apply};
 
@@ -82,6 +83,8 @@ pub fn variants() -> Vec<Box<dyn Transformation>> {
         Box::new(MpiTransform::new([3, 2])),
         Box::new(MpiTransform::new([1, 3])),
         Box::new(LoopPeeling { count: 2 }),
+        Box::new(LoopFission { count: 2 }),
+        Box::new(LoopStripMining { size: 2 }),
         Box::new(DiamondTiling { steps: 2, width: 20 }),
         Box::new(InlineSdfg { serialize: true }),
         Box::new(BufferTiling::new([2])),

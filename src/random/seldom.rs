@@ -1,5 +1,5 @@
 //! Random programs with what some transformations find in few other programs: sums of inner maps, independent parts of a map,
-//! tasklets in a row, blocks that never run, local streams, wavefronts, loops around maps, buffers of a loop, products, copies of
+//! tasklets in a row, blocks that never run, local streams, wavefronts, loops around maps and states, buffers of a loop, products, copies of
 //! parts, calls in maps, copies that loops repeat.
 //!
 //! Each part of a program is made for one transformation. Most choices keep it applicable; some do not, or change what the
@@ -10,7 +10,7 @@ use std::fmt::Write;
 use super::rng::Rng;
 
 /// The parts, each with the transformations that it is for in its documentation.
-const PARTS: [fn(&mut Program, &mut Rng); 28] = [
+const PARTS: [fn(&mut Program, &mut Rng); 29] = [
     Program::inner_sum,
     Program::tasklets_in_a_row,
     Program::independent_parts,
@@ -20,6 +20,7 @@ const PARTS: [fn(&mut Program, &mut Rng); 28] = [
     Program::wavefront,
     Program::time_loop,
     Program::loop_around_map,
+    Program::states_in_a_loop,
     Program::buffered,
     Program::product,
     Program::equal_reads,
@@ -431,6 +432,38 @@ m.q{at} -> Y{at}
   }}
 }}"
         ));
+    }
+
+    /// A loop over states with a map each: `LoopFission`, `LoopStripMining`.
+    fn states_in_a_loop(&mut self, rng: &mut Rng) {
+        let range = ["1:N", "1:N", "N - 1:0:-1", "1:N:2"][rng.below(4)];
+        let mut states = String::new();
+        for (at, (from, to)) in [("B", "A"), ("A", "B"), ("A", "B")].into_iter().enumerate() {
+            if at == 2 && rng.chance(60) {
+                continue;
+            }
+            let from = if rng.chance(20) { to } else { from };
+            // What another iteration of the map writes is not read.
+            let read = ["k#", "k#", "k# - 1", "N - 1 - k#", "0"][rng.below(5)];
+            let value = of_one(rng);
+            let resolution = if rng.chance(15) && from != to { " wcr(sum)" } else { "" };
+            let _ = write!(
+                states,
+                "  state s#_{at} {{
+    access X = {from}
+    access Y = {to}
+    map m [i = 0:N] {{
+      tasklet f (x) -> (y) {{ y = {value} }}
+      m.p -> f.x: {from}[{read}, i]
+      f.y -> m.q: {to}[k#, i]{resolution}
+    }}
+    X -> m.p
+    m.q -> Y
+  }}
+"
+            );
+        }
+        self.add(&format!("for l#: k# = {range} {{\n{states}}}"));
     }
 
     /// A transient that each iteration of a loop fills and reads: `DoubleBuffering`, `LoopToMap`.

@@ -103,6 +103,7 @@ fn kind(claim: &Claim) -> &'static str {
         Claim::Apart { .. } => "apart",
         Claim::Near { .. } => "near",
         Claim::Disjoint { .. } => "disjoint",
+        Claim::NeverLater { .. } => "never later",
         Claim::NoOtherUse => "no other use",
         Claim::Stated { .. } => "stated",
     }
@@ -243,6 +244,12 @@ fn cases() -> Vec<(Claim, bool)> {
         first: subset(first),
         second: subset(second),
     };
+    let never_later = |first: &str, second: &str, values: &str| Claim::NeverLater {
+        symbol: i(),
+        range: range(values),
+        first: subset(first),
+        second: subset(second),
+    };
     vec![
         (covers("0:N, 0:N", "1:N, 0"), true),
         (covers("0:N, 0:N", "0:N + 1, 0"), false),
@@ -269,6 +276,12 @@ fn cases() -> Vec<(Claim, bool)> {
         (near("i", "i + 2", 1), false),
         (disjoint("i", "i + 1:N + 1"), true),
         (disjoint("i", "i:N"), false),
+        (never_later("i", "i + 1", "0:N"), true),
+        (never_later("i + 1", "i", "0:N"), false),
+        (never_later("i + 1", "i", "N - 1:-1:-1"), true),
+        (never_later("i", "i + 1", "N - 1:-1:-1"), false),
+        (never_later("0:i", "i:N", "0:N"), true),
+        (never_later("i:N", "0:i", "0:N"), false),
         (Claim::Positive(expr("N + 1")), true),
         (Claim::Positive(expr("N")), false),
         (Claim::Equal(expr("(N + 1) // 2"), expr("ceil_div(N, 2)")), true),

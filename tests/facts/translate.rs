@@ -40,14 +40,18 @@ pub(crate) fn contradiction(claim: &Claim, admissible: &Admissible) -> Result<St
     }
     let claimed = match claim {
         Claim::Apart { symbol, range, first, second } => {
-            two_iterations(&mut set, (&names, &inner, admissible), (symbol, range, 0), [first, second])?
+            let apart = |v: &str, w: &str| format!("{v} != {w}");
+            two_iterations(&mut set, (&names, &inner, admissible), (symbol, range, &apart), [first, second])?
         }
-        Claim::Near { symbol, range, first, second, distance } => two_iterations(
-            &mut set,
-            (&names, &inner, admissible),
-            (symbol, range, *distance),
-            [first, second],
-        )?,
+        Claim::Near { symbol, range, first, second, distance } => {
+            let far = |v: &str, w: &str| format!("({v} - {w} > {distance} or {w} - {v} > {distance})");
+            two_iterations(&mut set, (&names, &inner, admissible), (symbol, range, &far), [first, second])?
+        }
+        Claim::NeverLater { symbol, range, first, second } => {
+            let Some(step) = range.step.as_int() else { return outside("its step is no number") };
+            let later = |v: &str, w: &str| if step < 0 { format!("{w} < {v}") } else { format!("{w} > {v}") };
+            two_iterations(&mut set, (&names, &inner, admissible), (symbol, range, &later), [first, second])?
+        }
         Claim::Disjoint { symbol, range, first, second } => {
             let value = set.variable();
             let mut parts = vec![within(&mut set, range, &value, &names)?];
@@ -116,9 +120,10 @@ impl Set {
 /// The symbol of which a claim compares several values.
 pub(crate) fn quantified(claim: &Claim) -> Option<Symbol> {
     match claim {
-        Claim::Apart { symbol, .. } | Claim::Near { symbol, .. } | Claim::Disjoint { symbol, .. } => {
-            Some(symbol.clone())
-        }
+        Claim::Apart { symbol, .. }
+        | Claim::Near { symbol, .. }
+        | Claim::Disjoint { symbol, .. }
+        | Claim::NeverLater { symbol, .. } => Some(symbol.clone()),
         Claim::Covers { .. }
         | Claim::Positive(_)
         | Claim::Equal(..)
@@ -136,23 +141,24 @@ pub(crate) fn symbols_of(claim: &Claim) -> BTreeSet<Symbol> {
         Claim::OneValue(range) => range.free_symbols(),
         Claim::Apart { range, first, second, .. }
         | Claim::Near { range, first, second, .. }
-        | Claim::Disjoint { range, first, second, .. } => {
+        | Claim::Disjoint { range, first, second, .. }
+        | Claim::NeverLater { range, first, second, .. } => {
             &(&range.free_symbols() | &first.free_symbols()) | &second.free_symbols()
         }
         Claim::NoOtherUse | Claim::Stated { .. } => BTreeSet::new(),
     }
 }
 
-/// Two iterations, farther apart than a distance, with an element that both parts have.
+/// Two iterations that a relation of their numbers holds for, with an element that both parts have.
 fn two_iterations(
     set: &mut Set,
     (names, inner, admissible): (&Names, &BTreeSet<Symbol>, &Admissible),
-    (symbol, range, distance): (&Symbol, &Range, i64),
+    (symbol, range, relation): (&Symbol, &Range, &dyn Fn(&str, &str) -> String),
     subsets: [&Subset; 2],
 ) -> Result<Vec<String>, Outside> {
     let values = [set.variable(), set.variable()];
     let [v, w] = &values;
-    let mut parts = vec![format!("({v} - {w} > {distance} or {w} - {v} > {distance})")];
+    let mut parts = vec![relation(v, w)];
     let at: Vec<String> = subsets[0].0.iter().map(|_| set.variable()).collect();
     for (value, subset) in values.iter().zip(subsets) {
         parts.push(within(set, range, value, names)?);
@@ -207,6 +213,7 @@ fn of_one_place(set: &mut Set, claim: &Claim, names: &Names) -> Result<String, O
         Claim::Apart { .. }
         | Claim::Near { .. }
         | Claim::Disjoint { .. }
+        | Claim::NeverLater { .. }
         | Claim::NoOtherUse
         | Claim::Stated { .. } => outside("it is about several iterations"),
     }

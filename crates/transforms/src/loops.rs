@@ -8,6 +8,7 @@ use sdfg::analysis::control_graph::{ControlStep, expressions};
 use sdfg::analysis::dependence::{AccessMode, IteratedAccess, Iteration, Iterations, carried_by_loop, meets};
 use sdfg::analysis::loops::counted_range;
 use sdfg::analysis::reaching::SymbolDefinition;
+use sdfg::analysis::region_graph::tried_transitions;
 use sdfg::analysis::symbols::assigned_symbols_of;
 use sdfg::analysis::{AccessSets, Use, is_leaf};
 use sdfg::dtype::ScalarType;
@@ -57,6 +58,35 @@ impl<'p> Counted<'p> {
             return Err(Refusal::structure(label, format!("may be left early, at `{jump}`")));
         }
         Ok(Counted { block, repeated, symbol, range })
+    }
+
+    /// The blocks of the body, if they run one after the other, always and without assignments.
+    pub(crate) fn row(&self, sdfg: &Sdfg) -> Result<Vec<BlockId>, Refusal> {
+        let region = sdfg.region(self.repeated.body);
+        let (mut row, mut next) = (Vec::new(), region.start);
+        while let Some(block) = next {
+            let label = &sdfg.block(block).label;
+            if row.len() == region.blocks.len() {
+                return Err(Refusal::structure(label, "is reached again in the body"));
+            }
+            row.push(block);
+            next = match tried_transitions(sdfg, block).as_slice() {
+                [] => None,
+                [only] => {
+                    let transition = sdfg.transition(*only);
+                    if transition.condition.is_some() || !transition.assignments.is_empty() {
+                        return Err(Refusal::structure(label, "goes on with a condition or an assignment"));
+                    }
+                    Some(transition.dst)
+                }
+                [_, _, ..] => return Err(Refusal::structure(label, "goes on to several blocks")),
+            };
+        }
+        if row.is_empty() || row.len() != region.blocks.len() {
+            let label = &sdfg.block(self.block).label;
+            return Err(Refusal::structure(label, "has a body that is no row of blocks"));
+        }
+        Ok(row)
     }
 
     /// Refuses a symbol that is read after the loop, where it holds its last value, and symbols that the body sets and that

@@ -309,6 +309,60 @@ fn triangular_products_become_products_of_blocks() {
     assert!(!small.contains("MatMul"), "{small}");
 }
 
+/// A loop over rows of `B` that adds products over the rows of a range, and then scales the row.
+fn rows(range: &str, factor: &str) -> String {
+    program(&format!(
+        "for rows: i = 0:N {{
+  state multiply {{
+    access A
+    access B
+    access to = B
+    map m [j = 0:N, k = {range}] {{
+      tasklet t (a, b) -> (y) {{ y = a * b }}
+      m.A -> t.a: {factor}
+      m.B -> t.b: B[k, j]
+      t.y -> m.B: B[i, j] wcr(sum)
+    }}
+    A -> m.A
+    B -> m.B
+    m.B -> to
+  }}
+  state scale {{
+    access A
+    access B
+    access to = B
+    map s [j = 0:N] {{
+      tasklet u (x, a) -> (y) {{ y = x / a }}
+      s.B -> u.x: B[i, j]
+      s.A -> u.a: A[i, i]
+      u.y -> s.B: B[i, j]
+    }}
+    A -> s.A
+    B -> s.B
+    s.B -> to
+  }}
+}}"
+    ))
+}
+
+/// A product with a triangular matrix in place, and the solution of a triangular system, whose rows depend on each other.
+#[test]
+fn strips_of_dependent_rows_read_products() {
+    for (range, factor, has_product) in [
+        ("i + 1:N", "A[k, i]", true),
+        ("0:i", "A[i, k]", true),
+        // The product may have no summand, and no bound follows the row.
+        ("i + 2:N", "A[k, i]", false),
+        ("0:N - 1", "A[i, k]", false),
+    ] {
+        let (after, decisions) = optimized(&rows(range, factor), 1000);
+        assert_eq!(keeps(&decisions, "LoopStripMining"), has_product, "{range}: {decisions:?}");
+        assert_eq!(after.contains("MatMul"), has_product, "{after}");
+    }
+    let (small, _) = optimized(&rows("i + 1:N", "A[k, i]"), 10);
+    assert!(!small.contains("MatMul"), "{small}");
+}
+
 /// Each term of a sum of products is a product of matrices.
 #[test]
 fn sums_of_products_become_several_products() {

@@ -321,12 +321,12 @@ fn empty_bodies_stay() {
     hold_changes(
         "DiamondTiling",
         &[
-            (&[FORTH, BACK], Refused("has a body that is no row of states")),
+            (&[FORTH, BACK], Refused("has a body that is no row of blocks")),
             (&[BACK], TAKEN),
             // No transition leads to the second state.
             (
                 &[("    state back {", "    -> end\n    state back {")],
-                Refused("has a body that is no row of states"),
+                Refused("has a body that is no row of blocks"),
             ),
         ],
     );

@@ -32,6 +32,60 @@ fn loops_become_maps() {
     );
 }
 
+/// The second state reads what the first one writes in the same iteration, or in an earlier one.
+#[test]
+fn loops_are_divided() {
+    hold_parameters(
+        "LoopFission",
+        &[
+            ("", &[], Taken(&["for elements:", "for \"elements.second0\":"], &[])),
+            (r#"{"count": 2}"#, &[], Refused("the body has 2 states")),
+            (r#"{"count": 0}"#, &[], Refused("the body has 2 states")),
+            ("", &[("half.s: sums[i]", "half.s: sums[i - 1]"), ("i = 0:N", "i = 1:N")], TAKEN),
+            ("", &[("half.t -> after: sums[i]", "half.t -> after: sums[i + 1]")], Refused("later iteration")),
+            (
+                "",
+                &[
+                    ("half.s: sums[i]", "half.s: sums[i + 1]"),
+                    ("half.t -> after: sums[i]", "half.t -> after: A[i]"),
+                    ("access after = sums\n      tasklet half", "access after = A\n      tasklet half"),
+                ],
+                TAKEN,
+            ),
+            ("", &[("i = 0:N", "i = N - 1:-1:-1")], Refused("later iteration")),
+            (
+                "",
+                &[("    state scale", "    -> scale if N > 3\n    state scale")],
+                Refused("goes on with a condition or an assignment"),
+            ),
+            (
+                "",
+                &[("    state scale", "    -> scale with (k = i)\n    state scale")],
+                Refused("goes on with a condition or an assignment"),
+            ),
+            (
+                "",
+                &[("{ t = 0.5 * s }", "external t = f(s) from library \"f\"")],
+                Refused("calls a foreign function"),
+            ),
+        ],
+    );
+}
+
+#[test]
+fn loops_have_strips() {
+    hold_parameters(
+        "LoopStripMining",
+        &[
+            ("", &[], Taken(&["i_strip0 = 0:N:64", "i = i_strip0:min(N, i_strip0 + 64)"], &[])),
+            (r#"{"size": 2}"#, &[("i = 0:N", "i = 1:N:3")], Taken(&["i_strip0 = 1:N:6"], &[])),
+            (r#"{"size": 2}"#, &[("i = 0:N", "i = N - 1:-1:-1")], Taken(&["i_strip0 = N - 1:-1:-2"], &[])),
+            (r#"{"size": 0}"#, &[], Refused("it is not greater than 0")),
+            ("", &[("i = 0:N {", "i = 0:4 unroll {")], Refused("is to be unrolled")),
+        ],
+    );
+}
+
 #[test]
 fn transients_of_loops_are_doubled() {
     hold_parameters(

@@ -10,12 +10,14 @@
 //! model    the predicted time of a program: control flow, states, code outside of maps
 //! kernel   the predicted time of a map: traffic between memory and cache, accesses, threads
 //! resident the data of all iterations of a loop, which may stay in the cache
+//! strips   strips of loops with products for what they read from outside
 //! ```
 
 mod kernel;
 mod model;
 mod resident;
 mod rules;
+mod strips;
 mod triangles;
 
 use std::collections::BTreeMap;

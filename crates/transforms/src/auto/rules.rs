@@ -10,13 +10,14 @@ use serde_json::Value;
 use super::Target;
 use super::model::{Model, Values, trips};
 use super::resident::resident;
+use super::strips::RowSum;
 use super::triangles::{ROWS, Triangle};
 use crate::engine::{
     Match, Matched, Pipeline, Registry, Site, Step, Tables, Transformation, matches, places,
 };
 use crate::rewrites::{
-    DiamondTiling, InlineSdfg, LiftToLibrary, LoopToMap, MapCollapse, MapDimShuffle, MapFission, MapFusion,
-    MapReduceFusion, MapTiling, MoveLoopIntoMap, SiblingMapFusion, TaskletFission,
+    DiamondTiling, InlineSdfg, LiftToLibrary, LoopStripMining, LoopToMap, MapCollapse, MapDimShuffle,
+    MapFission, MapFusion, MapReduceFusion, MapTiling, MoveLoopIntoMap, SiblingMapFusion, TaskletFission,
 };
 use crate::strategy::model::Machine;
 
@@ -123,6 +124,7 @@ fn optimized<'p>(
     run.everywhere(MapReduceFusion::default());
     run.lift();
     run.triangles();
+    run.strips();
     run.sums_of_products();
     run.best_of(orders, WORTHWHILE);
     run.best_of(|_, _| vec![SiblingMapFusion::default()], WORTHWHILE);
@@ -286,6 +288,45 @@ impl Run<'_> {
                 self.decide(&LiftToLibrary::default(), at, (before.0, after), true, programs);
             }
         }
+    }
+
+    /// Loops whose rows are sums of products over rows before or behind them get strips, if that gains: what a strip reads from
+    /// outside is a product of matrices.
+    fn strips(&mut self) {
+        for sum in RowSum::all(self.pipeline.program()) {
+            let Some(at) = sum.name(self.pipeline.program()) else { continue };
+            let (steps, decisions) = (self.pipeline.applications().count(), self.decisions.len());
+            let (program, watch) = (self.program(), self.watch.take());
+            // Decisions that follow would make both programs faster.
+            let before = (self.seconds_with_orders(), self.seconds_of_one_thread());
+            self.undo_to(steps);
+            let mut best: Option<(f64, (i64, bool))> = None;
+            for strip in ROWS.into_iter().flat_map(|rows| [(rows, false), (rows, true)]) {
+                if self.strip(&sum, strip).is_some() {
+                    let after = self.seconds_with_orders();
+                    let is_better =
+                        after < TILING_GAIN * before.0 && self.seconds_of_one_thread() <= before.1;
+                    if is_better && best.is_none_or(|(least, _)| after < least) {
+                        best = Some((after, strip));
+                    }
+                }
+                self.undo_to(steps);
+            }
+            let is_kept = best.is_some_and(|(_, strip)| self.strip(&sum, strip).is_some());
+            self.watch = watch;
+            self.decisions.truncate(decisions);
+            if let Some((after, (size, _))) = best.filter(|_| is_kept) {
+                let programs = program.zip(self.program());
+                self.decide(&LoopStripMining { size }, at, (before.0, after), true, programs);
+            }
+        }
+    }
+
+    /// Strips of a loop, and maps of what is left of it where that is possible.
+    fn strip(&mut self, sum: &RowSum, (rows, is_in_front): (i64, bool)) -> Option<()> {
+        sum.strip(self.pipeline, rows, is_in_front)?;
+        self.everywhere(LoopToMap::default());
+        Some(())
     }
 
     /// Maps that add sums become one map for each term, where that gains: terms may be products of matrices.

@@ -95,6 +95,18 @@ pub enum Claim {
         /// Another part.
         second: Subset,
     },
+    /// The second part at a value of a symbol has no element that the first one has at an earlier value: one that comes before it in
+    /// the range.
+    NeverLater {
+        /// The symbol.
+        symbol: Symbol,
+        /// Its values, in order.
+        range: Range,
+        /// The part at the earlier value.
+        first: Subset,
+        /// The part at the later value.
+        second: Subset,
+    },
     /// No other part of the program uses the container.
     NoOtherUse,
     /// A comparison that the user states, instead of the prover.
@@ -129,6 +141,9 @@ impl fmt::Display for Claim {
             Claim::Disjoint { symbol, range, first, second } => {
                 write!(f, "[{first}] and [{second}] are disjoint for each {symbol} in {range}")
             }
+            Claim::NeverLater { symbol, range, first, second } => {
+                write!(f, "[{second}] has nothing of [{first}] at an earlier {symbol} in {range}")
+            }
             Claim::NoOtherUse => f.write_str("nothing else uses it"),
             Claim::Stated { left, op, right, tested } => {
                 let by = if *tested { "which a guard tests" } else { "which the user assumes" };
@@ -151,10 +166,13 @@ impl Claim {
             Claim::Equal(a, b) => Some(number(a)? == number(b)?),
             Claim::OneValue(range) => Some(values(range, value)?.len() == 1),
             Claim::Apart { symbol, range, first, second } => {
-                apart((symbol, range), [first, second], 0, value)
+                apart((symbol, range), [first, second], |one, other| one != other, value)
             }
             Claim::Near { symbol, range, first, second, distance } => {
-                apart((symbol, range), [first, second], *distance, value)
+                let is_far = |one: i64, other: i64| {
+                    i128::from(other).abs_diff(i128::from(one)) > distance.unsigned_abs().into()
+                };
+                apart((symbol, range), [first, second], is_far, value)
             }
             Claim::Disjoint { symbol, range, first, second } => {
                 let disjoint = |number: i64| {
@@ -163,17 +181,23 @@ impl Claim {
                 };
                 values(range, value)?.into_iter().try_fold(true, |all, number| Some(all & disjoint(number)?))
             }
+            Claim::NeverLater { symbol, range, first, second } => {
+                let is_descending = number(&range.step)? < 0;
+                let comes_later =
+                    |one: i64, other: i64| if is_descending { other < one } else { other > one };
+                apart((symbol, range), [first, second], comes_later, value)
+            }
             Claim::NoOtherUse => None,
             Claim::Stated { left, op, right, .. } => Some(op.holds(Some(number(left)?.cmp(&number(right)?)))),
         }
     }
 }
 
-/// Whether values of a symbol that differ by more than a distance give two parts no common element.
+/// Whether pairs of values of a symbol, those that are compared, give two parts no common element.
 fn apart(
     (symbol, range): (&Symbol, &Range),
     parts: [&Subset; 2],
-    distance: i64,
+    is_compared: impl Fn(i64, i64) -> bool,
     value: &dyn Fn(&Symbol) -> Option<i64>,
 ) -> Option<bool> {
     let at = |part: &Subset, number: i64| {
@@ -182,9 +206,7 @@ fn apart(
     let numbers = values(range, value)?;
     let mut is_apart = true;
     for one in &numbers {
-        let far =
-            |other: &&i64| i128::from(**other).abs_diff(i128::from(*one)) > distance.unsigned_abs().into();
-        for other in numbers.iter().filter(far) {
+        for other in numbers.iter().filter(|other| is_compared(*one, **other)) {
             is_apart &= at(parts[0], *one)?.is_disjoint(&at(parts[1], *other)?);
         }
     }
@@ -312,6 +334,27 @@ mod tests {
             assert_eq!(holds(&claim), Some(apart), "{claim}");
             let claim = Claim::Disjoint { symbol, range, first, second };
             assert_eq!(holds(&claim), Some(disjoint), "{claim}");
+        }
+    }
+
+    #[test]
+    fn later_values_are_those_behind_in_the_range() {
+        let never_later = |first, second, values| Claim::NeverLater {
+            symbol: Symbol::of("i"),
+            range: range(values),
+            first: subset(first),
+            second: subset(second),
+        };
+        let cases = [
+            ("i", "i", "0:N", true),
+            ("i", "i + 1", "0:N", true),
+            ("i + 1", "i", "0:N", false),
+            ("i + 1", "i", "N - 1:-1:-1", true),
+            ("i", "i + 1", "N - 1:-1:-1", false),
+        ];
+        for (first, second, values, expected) in cases {
+            let claim = never_later(first, second, values);
+            assert_eq!(holds(&claim), Some(expected), "{claim}");
         }
     }
 

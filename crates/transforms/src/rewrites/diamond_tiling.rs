@@ -269,33 +269,8 @@ impl Step {
 
 /// The states of a body, in order, with their maps.
 fn row(site: &Site<'_>, counted: &Counted<'_>) -> Result<Vec<Step>, Refusal> {
-    let sdfg = site.sdfg;
-    let region = sdfg.region(counted.repeated.body);
-    let mut steps = Vec::new();
-    let mut next = region.start;
-    while let Some(block) = next {
-        let label = &sdfg.block(block).label;
-        if steps.len() == region.blocks.len() {
-            return Err(Refusal::structure(label, "is reached again in the body"));
-        }
-        steps.push(only_map(site, counted, block)?);
-        next = match tried_transitions(sdfg, block).as_slice() {
-            [] => None,
-            [only] => {
-                let transition = sdfg.transition(*only);
-                if transition.condition.is_some() || !transition.assignments.is_empty() {
-                    return Err(Refusal::structure(label, "goes on with a condition or an assignment"));
-                }
-                Some(transition.dst)
-            }
-            [_, _, ..] => return Err(Refusal::structure(label, "goes on to several blocks")),
-        };
-    }
-    if steps.is_empty() || steps.len() != region.blocks.len() {
-        let label = &sdfg.block(counted.block).label;
-        return Err(Refusal::structure(label, "has a body that is no row of states"));
-    }
-    Ok(steps)
+    let blocks = counted.row(site.sdfg)?;
+    blocks.into_iter().map(|block| only_map(site, counted, block)).collect()
 }
 
 /// The only map of a state, of which nothing but its first range matters.

@@ -1,10 +1,10 @@
 //! [`StateFission`].
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::analysis::{ScopeTree, bound_alias, node_leads_to};
 use sdfg::edit::{EditError, Editor};
-use sdfg::ir::{BlockKind, ContainerId, Edge, EdgeId, Flow, NodeId, State, StateId};
+use sdfg::ir::{BlockKind, ContainerId, Edge, EdgeId, Flow, Node, NodeId, State, StateId};
 use serde::{Deserialize, Serialize};
 
 use super::moved_data::contents;
@@ -26,7 +26,7 @@ use crate::pattern::{NodeClass, Pattern};
 ///
 /// - The map is in a scope.
 /// - The state has nothing else.
-/// - A value that is in no container passes between the parts, or another node writes to an access node of the map.
+/// - A value that is in no container passes between the parts, or what the map depends on writes to an access node of the map.
 ///
 /// # Before
 ///
@@ -135,6 +135,7 @@ impl Transformation for StateFission {
     fn apply(&self, editor: &mut Editor<'_>, found: &Match) -> Result<(), EditError> {
         let (mut state, entry) = (found.state(), found.node(0));
         let label = editor.state(state)?.node(entry).label.clone();
+        write_alone(editor, state, entry)?;
         let parts = Parts::of(editor.state(state)?, entry);
         let mut entry = entry;
         wait_for_nothing(editor, state, &parts.before)?;
@@ -178,6 +179,34 @@ fn wait_for_nothing(
     };
     let idle: Vec<EdgeId> = graph.edges().filter(|(_, edge)| waits(edge)).map(|(id, _)| id).collect();
     idle.into_iter().try_for_each(|edge| editor.remove_edge(state, edge))
+}
+
+/// Gives a map access nodes of its own for what it writes to access nodes that others write, too. These others do not lead to the
+/// map, and run after it now; its elements stay in the container.
+fn write_alone(editor: &mut Editor<'_>, state: StateId, entry: NodeId) -> Result<(), EditError> {
+    let graph = editor.state(state)?;
+    let exit = graph.exit_of(entry).unwrap_or(entry);
+    let is_alone = |node: NodeId| {
+        graph.each_in_edge(node).all(|(_, edge)| edge.src == exit || matches!(edge.memlet.flow, Flow::Order))
+    };
+    let writes = graph.each_out_edge(exit).filter(|(_, edge)| matches!(edge.memlet.flow, Flow::Write { .. }));
+    let shared: Vec<(EdgeId, NodeId)> =
+        writes.map(|(id, edge)| (id, edge.dst)).filter(|(_, node)| !is_alone(*node)).collect();
+    let mut own = BTreeMap::new();
+    for (edge, node) in shared {
+        let target = match own.get(&node) {
+            Some(target) => *target,
+            None => {
+                let Node { label, kind, .. } = editor.state(state)?.node(node).clone();
+                let label = editor.derived_label(state, &label, "first")?;
+                let target = editor.add_node(state, Node { label, kind, loc: None })?;
+                own.insert(node, target);
+                target
+            }
+        };
+        editor.redirect_destination(state, edge, target, None)?;
+    }
+    Ok(())
 }
 
 /// Whether nothing writes an access node: it starts the state, or is a view of such a node.

@@ -2,6 +2,7 @@
 //! whose iterations are independent, and the map gives the same results in every order; it refuses the others, and the map
 //! that it refuses to make traps, is invalid or gives other results.
 
+mod divided;
 mod notation;
 
 use notation::program;

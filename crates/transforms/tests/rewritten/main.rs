@@ -19,6 +19,7 @@ mod reduce_peeling;
 mod relayout;
 mod sibling_map_fusion;
 mod skewing;
+mod state_fission;
 mod support;
 mod tasklet_fission;
 mod tasklet_fusion;

@@ -1,0 +1,76 @@
+//! Maps that get a state of their own.
+
+use super::support::{applies, difference, parsed};
+use sdfg_transforms::rewrites::StateFission;
+use sdfg_transforms::{Match, apply, places};
+
+/// Three maps of one state: two write halves of `B`, and the third reads it.
+const HALVES: &str = "sdfg p {
+  symbol N: i64
+  array A: f64[2*N]
+  array B: f64[2*N]
+  array C: f64[2*N]
+  state s {
+    access A
+    access B
+    access C
+    map low [i = 0:N] {
+      tasklet t (x) -> (y) { y = 2.0 * x }
+      low.A -> t.x: A[i]
+      t.y -> low.B: B[i]
+    }
+    map high [i = N:2*N] {
+      tasklet u (x) -> (y) { y = 3.0 * x }
+      high.A -> u.x: A[i]
+      u.y -> high.B: B[i]
+    }
+    map both [i = 0:2*N] {
+      tasklet v (x) -> (y) { y = x + 1.0 }
+      both.B -> v.x: B[i]
+      v.y -> both.C: C[i]
+    }
+    A -> low.A
+    A -> high.A
+    low.B -> B
+    high.B -> B
+    B -> both.B
+    both.C -> C
+  }
+}";
+
+/// The match at a map.
+fn at(text: &str, label: &str) -> Match {
+    let program = parsed(text);
+    let is_there = |found: &Match| found.paths(&program)[0].to_string().ends_with(&format!("/{label}"));
+    places(&program, &StateFission::default()).into_iter().find(is_there).expect("a map")
+}
+
+/// A map that writes an access node together with another one writes before it, in its own state.
+#[test]
+fn maps_leave_others_that_write_the_same_container() {
+    for label in ["low", "high"] {
+        let before = parsed(HALVES);
+        let mut after = before.clone();
+        apply(&mut after, &StateFission::default(), &at(HALVES, label)).expect("a state");
+        let text = sdfg::text::print(&after);
+        assert_eq!(text.matches("state ").count(), 2, "{text}");
+        let first = text.split("state ").nth(1).expect("a state");
+        assert!(first.contains(&format!("map {label}")) && !first.contains("map both"), "{text}");
+        assert_eq!(difference(&before, &after), None, "{text}");
+    }
+    // All that the third map reads comes before it.
+    let before = parsed(HALVES);
+    let mut after = before.clone();
+    apply(&mut after, &StateFission::default(), &at(HALVES, "both")).expect("a state");
+    assert_eq!(difference(&before, &after), None, "{}", sdfg::text::print(&after));
+}
+
+/// Sums that two maps add to the same elements are complete when the second state ends.
+#[test]
+fn sums_of_two_maps_are_those_of_two_states() {
+    let sums = HALVES
+        .replace("t.y -> low.B: B[i]", "t.y -> low.B: B[0] wcr(sum)")
+        .replace("u.y -> high.B: B[i]", "u.y -> high.B: B[0] wcr(sum)");
+    let text = applies(&sums, &StateFission::default());
+    assert_eq!(text.matches("wcr(sum)").count(), 2, "{text}");
+}
