@@ -79,6 +79,7 @@ const SUBJECTS: [Subject; 3] = [
             "crates/transforms/src/ranks.rs",
             "crates/transforms/src/rewrites/distribute_container.rs",
             "crates/transforms/src/rewrites/halo_overlap.rs",
+            "crates/transforms/src/rewrites/kept_values.rs",
             "crates/transforms/src/rewrites/map_storage.rs",
             "crates/transforms/src/rewrites/mpi_transform.rs",
             "crates/transforms/src/rewrites/redundant_redistribution.rs",
@@ -98,7 +99,7 @@ const SUBJECTS: [Subject; 3] = [
         ],
         tests: "package(sdfg-codegen) & (test(/^(ranks|mpi|header|interface)::/) | binary(mpi) | binary(rank_functions)) \
             | package(sdfg-transforms) & (test(/distribut|rank|own_part/) | binary(rewrites)) \
-            | binary(rewritten) & test(/^(copy_hoisting|halo_overlap|map_storage|mpi_transform|redistribution)::/) \
+            | binary(rewritten) & test(/^(copy_hoisting|halo_overlap|kept_values|map_storage|mpi_transform|redistribution)::/) \
             | binary(forced) & test(/rank/) \
             | package(sdfg-library) & binary(transformations) & test(/rank/) \
             | package(sdfg-programs) & (test(/halos|distribut/) | binary(ranks) | binary(predicted_bytes)) \

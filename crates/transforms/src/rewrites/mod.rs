@@ -19,6 +19,7 @@ mod gpu_transform;
 mod halo_overlap;
 mod inline_sdfg;
 mod iterations;
+mod kept_values;
 mod lift_to_library;
 mod local_storage;
 mod local_stream;

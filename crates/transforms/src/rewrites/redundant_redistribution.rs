@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::distribute_container::without_halos;
 use super::fill::{Initial, neutral_of};
+use super::kept_values::{is_fixed, none_kept, sets_the_same};
 use super::partition::ends;
 use super::{anchored, described};
 use crate::engine::{Claim, Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
@@ -100,7 +101,8 @@ use crate::pattern::{NodeClass, Pattern};
 /// # Soundness
 ///
 /// Ranks own the same elements of both containers. The state does not change the one that remains between the copy and the
-/// accesses of the map, so both have the same values there. What a map reads of other ranks' elements is refreshed before it.
+/// accesses of the map, so both have the same values there. What a map reads of other ranks' elements is refreshed before it. The
+/// one that goes has no elements of an earlier run of the state, which copies would bring back over values of others.
 /// Partial results are combined in another order, so sums of floating-point numbers may differ in rounding.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -296,7 +298,19 @@ impl Pair {
     fn check_read(&self, site: &Site<'_>) -> Result<(), Refusal> {
         let state = site.state();
         self.only_copy(site, state.each_in_edge(self.from).chain(state.each_out_edge(self.from)))?;
-        self.alone(site, self.source, &[self.from])
+        self.alone(site, self.source, &[self.from])?;
+        none_kept(site, self.target, Some((self.source, &[])), || self.reads_what_it_copies(site))
+    }
+
+    /// Whether each run copies the same elements, or all that is read.
+    fn reads_what_it_copies(&self, site: &Site<'_>) -> bool {
+        let (state, known) = (site.state(), site.known_in(None));
+        let Flow::Copy { to, .. } = &state.edge(self.copy).memlet.flow else { return false };
+        let is_copied = |edge: &Edge| {
+            let read = edge.memlet.read_access();
+            read.is_none_or(|read| to.subset().covers(read.subset(), &known).is_proved())
+        };
+        is_fixed(site, to.subset()) || state.each_out_edge(self.to).all(|(_, edge)| is_copied(edge))
     }
 
     /// Nothing else in the state may write the target, or touch it before, and no map may rely on copies that this one sets.
@@ -304,6 +318,8 @@ impl Pair {
         self.only_copy(site, site.state().each_in_edge(self.to))?;
         takes_all(site, self.from, self.copy)?;
         self.alone(site, self.target, &[self.to])?;
+        let copied = Some((self.target, &[self.copy][..]));
+        none_kept(site, self.source, copied, || sets_the_same(site, self.from))?;
         self.refreshed_elsewhere(site, self.target)
     }
 
@@ -398,7 +414,20 @@ impl InPlace {
         takes_all(site, self.changed, self.copy)?;
         pair.alone(site, pair.source, &[pair.from, self.back])?;
         pair.only_here(site, pair.target, &[pair.to, self.changed])?;
+        let copied = Some((pair.source, &[self.copy][..]));
+        none_kept(site, pair.target, copied, || self.takes_back_what_it_copied(site, pair))?;
         pair.refreshed_elsewhere(site, pair.source)
+    }
+
+    /// Whether the copy back takes no other elements than the first copy, and maps read no others.
+    fn takes_back_what_it_copied(&self, site: &Site<'_>, pair: &Pair) -> bool {
+        let copied = |edge: EdgeId| match &site.state().edge(edge).memlet.flow {
+            Flow::Copy { from, .. } => Some(from.subset()),
+            Flow::Read(_) | Flow::Write { .. } | Flow::Order | Flow::Value | Flow::Bind(_) => None,
+        };
+        let both = copied(pair.copy).zip(copied(self.copy));
+        both.is_some_and(|(first, back)| first.covers(back, &site.known_in(None)).is_proved())
+            && pair.reads_what_it_copies(site)
     }
 
     fn apply(&self, editor: &mut Editor<'_>, state: StateId, pair: &Pair) -> Result<(), EditError> {
@@ -466,6 +495,7 @@ impl Accumulated {
         takes_all(site, pair.from, pair.copy)?;
         pair.alone(site, pair.target, &[pair.to])?;
         pair.only_here(site, pair.source, &[pair.from, self.begin])?;
+        none_kept(site, pair.source, None, || sets_the_same(site, self.begin))?;
         pair.refreshed_elsewhere(site, pair.target)
     }
 
@@ -589,14 +619,13 @@ fn remove_if_there(editor: &mut Editor<'_>, state: StateId, node: NodeId) -> Res
     }
 }
 
-/// Two containers with the same elements on each rank.
+/// Two containers with the same elements on each rank. One is copied to the other, so their elements have one type.
 fn alike(source: &Container, target: &Container) -> Result<(), Refusal> {
     let same = source.shape() == target.shape()
-        && source.element == target.element
         && source.storage == target.storage
         && source.is_alias() == target.is_alias();
     if !same {
-        return Err(Refusal::container(&target.name, "has another shape, element type or memory"));
+        return Err(Refusal::container(&target.name, "has another shape or memory"));
     }
     match (source.distribution.blocks(), target.distribution.blocks()) {
         (Some(one), Some(other)) if without_halos(one) == without_halos(other) => Ok(()),

@@ -6,6 +6,7 @@ mod copy_hoisting;
 mod double_buffering;
 mod gpu_transform;
 mod halo_overlap;
+mod kept_values;
 mod local_storage;
 mod local_stream;
 mod map_fission;
