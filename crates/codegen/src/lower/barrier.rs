@@ -313,10 +313,11 @@ impl Placement<'_, '_> {
         let hulls = |each: &BlockLoop| -> Option<Vec<Subset>> {
             let fixed = each.dimensions.last()?.n_variables;
             let records = self.lowering.records[each.records.clone()].iter();
-            records
+            let hulls: Option<Vec<Subset>> = records
                 .filter(|record| record.buffer == buffer)
                 .map(|record| self.lowering.hull(record, fixed))
-                .collect()
+                .collect();
+            hulls.filter(|hulls| !hulls.is_empty())
         };
         let renamed: std::collections::BTreeMap<Symbol, Expr> = second
             .dimensions
@@ -325,9 +326,6 @@ impl Placement<'_, '_> {
             .map(|(from, to)| (from.variable.clone(), Expr::symbol(to.variable.clone())))
             .collect();
         let Some((mut all, others)) = hulls(first).zip(hulls(second)) else { return false };
-        if all.is_empty() || others.is_empty() {
-            return false;
-        }
         all.extend(others.iter().map(|hull| hull.substitute(&renamed)));
         let Some(rank) = all.first().map(Subset::rank) else { return false };
         dimensions.iter().all(|open| {

@@ -181,8 +181,8 @@ impl Context {
         self.agree(missing)?;
         let (Some(source), Some(mut target)) = (source, target) else { return Ok(0.0) };
         // One array has room for both ends.
-        if flags.is_in_place && target.len() < source.len() {
-            target.clone_from(&source);
+        if flags.is_in_place {
+            target.resize(target.len().max(source.len()), 0);
         }
         let to: *mut c_void = target.as_mut_ptr().cast();
         let from: *const c_void = if flags.is_in_place { to } else { source.as_ptr().cast() };

@@ -63,7 +63,7 @@ impl Program<'_> {
 
     /// Whether the host goes on while the device carries out commands.
     pub(super) fn is_asynchronous(&self) -> bool {
-        self.dialect.has_kernels() && self.plan.command_streams > 0
+        self.plan.command_streams > 0
     }
 
     /// The streams and events of CUDA in the handle. Stream 0 is the default stream.

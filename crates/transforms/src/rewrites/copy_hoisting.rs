@@ -340,10 +340,9 @@ impl<'p> RepeatedCopy<'p> {
                     }
                     return Err(site.used(self.target, *used));
                 }
-                Use::Memlet(state, _) if state == site.found.state() => continue,
-                Use::Access(state, _) | Use::Memlet(state, _) | Use::Condition(state, _) => {
-                    state_block(sdfg, state)
-                }
+                // An access node of the state stands for it.
+                Use::Memlet(..) => continue,
+                Use::Access(state, _) | Use::Condition(state, _) => state_block(sdfg, state),
                 Use::Block(block) if block == self.around => return Err(site.used(self.target, *used)),
                 Use::Block(block) => Some(block),
                 Use::Transition(id) => Some(sdfg.transition(id).src),
