@@ -181,6 +181,12 @@ fn full_queues_end_the_run() {
     device::queues::full_queues_end_the_run(Device::Cuda);
 }
 
+/// See `device::queues::runs_that_fail_free_their_memory`.
+#[test]
+fn runs_that_fail_free_their_memory() {
+    device::queues::runs_that_fail_free_their_memory(Device::Cuda);
+}
+
 /// See `device::queues::empty_queues_end_the_run`.
 #[test]
 fn empty_queues_end_the_run() {

@@ -292,6 +292,15 @@ fn full_queues_end_the_run() {
     device::queues::full_queues_end_the_run(Device::OpenCl);
 }
 
+/// See `device::queues::runs_that_fail_free_their_memory`.
+#[test]
+fn runs_that_fail_free_their_memory() {
+    if !has_opencl() {
+        return;
+    }
+    device::queues::runs_that_fail_free_their_memory(Device::OpenCl);
+}
+
 /// See `device::queues::empty_queues_end_the_run`.
 #[test]
 fn empty_queues_end_the_run() {

@@ -2,7 +2,7 @@
  *
  * Commands of streams run in an order of their own (`streams.h`). Memory of the device is inaccessible outside of kernels and copies,
  * and before the stream that allocates it comes to that and behind its free, so that code that uses it then ends with a signal. It
- * begins with bytes that no test writes. Only what generated code uses is here. */
+ * begins with bytes that no test writes, and the process ends with a message if some is left at its end. Only what generated code uses is here. */
 #ifndef SDFG_CUDA_STAND_IN
 #define SDFG_CUDA_STAND_IN
 
@@ -47,6 +47,17 @@ struct StandInAccess {
     StandInAccess() { protect(PROT_READ | PROT_WRITE); }
     ~StandInAccess() { protect(PROT_NONE); }
 };
+
+/* When the program is unloaded, all memory of the device has been freed. */
+static const struct StandInEnd {
+    ~StandInEnd() {
+        stand_in_streams.finish_all();
+        if (stand_in_pieces != NULL) {
+            fprintf(stderr, "memory of the device was not freed: %zu bytes\n", stand_in_pieces->bytes);
+            abort();
+        }
+    }
+} stand_in_end;
 
 /* While it lives, the thread has the device. */
 struct StandInTurn {

@@ -646,6 +646,53 @@ pub(crate) fn full_queues_end_the_run(device: Device) {
     }
 }
 
+/// A run that fails frees the memory of the device that it has: each of many finds as much as the first one.
+pub(crate) fn runs_that_fail_free_their_memory(device: Device) {
+    // For the stand-in, more than a third of the memory of the device.
+    let elements = if device == Device::OpenCl { 8 } else { 3 << 27 };
+    let program = parsed(&format!(
+        "sdfg full {{
+  symbol N: i64
+  array A: f64[1]
+  array B: i64[N]
+  transient array T: f64[{elements}] storage(gpu_global)
+  transient stream S: i64 capacity(4) storage(gpu_global)
+  state one {{
+    access T
+    map k [i = 0:1] schedule(gpu_grid) {{
+      tasklet t () -> (y) {{ y = 3.0 }}
+      t.y -> k.T: T[i]
+    }}
+    k.T -> T
+  }}
+  state two {{
+    access S
+    access B
+    map m [i = 0:N] schedule(gpu_grid) {{
+      tasklet u () -> (s) {{ s = i }}
+      u.s -> m.S: S
+    }}
+    m.S -> S
+    S -> B: S -> B[0:N] dynamic
+  }}
+  state three {{
+    access T
+    access A
+    T -> A: T[0] -> A[0]
+  }}
+}}"
+    ));
+    let plan = plan_with(&program, device, false);
+    let library = device.load(&plan).unwrap_or_else(|error| panic!("{error}"));
+    for n in [5, 500, 5, 3] {
+        let mut arguments = given(program.sdfg(), &[("N".to_owned(), n)]);
+        let ended = trusted::run(&library, &mut arguments, None).map_err(|error| error.to_string());
+        let error = ended.err().unwrap_or_default();
+        assert_eq!(error.contains("waits for room in the stream `S`"), n > 4, "N = {n}: {error}");
+        assert!(n > 4 || error.is_empty(), "N = {n}: {error}");
+    }
+}
+
 /// Pops that wait for elements that no kernel pushed end the run with the message of native code.
 pub(crate) fn empty_queues_end_the_run(device: Device) {
     let program = parsed(

@@ -73,6 +73,8 @@ fn users_limit_the_streams_of_a_device() {
     let alone = cuda.run(&[&plan[..], &one].concat(), &[]);
     alone.prints(&["grid all"]);
     assert!(!alone.stdout.contains("stream"), "{alone:#?}");
+    let two = cuda.run(&[&plan[..], &["--device-streams", "2"]].concat(), &[]);
+    two.prints(&["command streams 1, events 0", "stream 0 {"]);
     cuda.run(&[&RUN[..], &one].concat(), &[]).prints(&["0.0, 2.0, 4.0"]);
     let none = cuda.run(&[&RUN[..], &["--device-streams", "0"]].concat(), &[]);
     none.fails(2, &["--device-streams", "expected a number from 1"]);

@@ -167,3 +167,19 @@ pub(super) fn named_program(name: &Path) -> PathBuf {
     let text = name.to_str().filter(|text| !text.contains('/'));
     text.and_then(on_path).unwrap_or_else(|| name.to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_named_by_paths_or_by_names_in_the_path() {
+        assert_eq!(named_program(Path::new("/nowhere/mpicc")), Path::new("/nowhere/mpicc"));
+        assert_eq!(
+            named_program(Path::new("no program has this name")),
+            Path::new("no program has this name")
+        );
+        let found = named_program(Path::new("sh"));
+        assert!(found.is_absolute() && found.ends_with("sh") && found.is_file(), "{}", found.display());
+    }
+}

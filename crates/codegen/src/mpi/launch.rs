@@ -157,6 +157,22 @@ mod tests {
     }
 
     #[test]
+    fn only_more_ranks_than_cores_share_cores() {
+        let cores = available_parallelism().map_or(1, usize::from);
+        let shares = |implementation, ranks| {
+            let command = Launcher::new(PathBuf::from("mpirun"), implementation).command(ranks, "program");
+            let set: Vec<&OsStr> = command.get_envs().map(|(name, _)| name).collect();
+            // A variable that the user has set is not set again.
+            OVERSUBSCRIBED.iter().any(|(name, _)| set.contains(&OsStr::new(name)))
+        };
+        if OVERSUBSCRIBED.iter().all(|(name, _)| std::env::var_os(name).is_none()) {
+            let ranks = [1, cores, cores + 1, 2 * cores + 1];
+            assert_eq!(ranks.map(|ranks| shares(Implementation::OpenMpi, ranks)), [false, false, true, true]);
+            assert_eq!(ranks.map(|ranks| shares(Implementation::Mpich, ranks)), [false; 4]);
+        }
+    }
+
+    #[test]
     fn launchers_belong_to_compilers() {
         let names = |compiler: &str| {
             beside(Path::new(compiler)).iter().map(|path| path.display().to_string()).collect::<Vec<_>>()

@@ -259,6 +259,36 @@ mod tests {
         );
     }
 
+    /// What a map over ranks computes lies on one rank, which gives it to all. It does not matter to what all ranks compute beside it, nor
+    /// does what it reads.
+    #[test]
+    fn maps_over_ranks_compute_nothing_that_is_broadcast() {
+        // `y` differs between ranks, but no control flow reads it.
+        let over_ranks = |read: &str, state: &str| {
+            let computed = text(&format!(
+                "access P
+      map m [r = 0:2] schedule(mpi) {{
+        map n [i = r * N // 2:(r + 1) * N // 2] schedule(sequential) {{
+          tasklet t (a) -> (o) {{ o = exp(a) }}
+          n.{read} -> t.a: {read}
+          t.o -> n.P: P[i]
+        }}
+        m.{read} -> n.{read}
+        n.P -> m.P
+      }}
+      access x_1 = x
+      {read} -> m.{read}
+      m.P -> P
+      {state}"
+            ));
+            let kept = "      tasklet z (v) -> (w) { w = exp(v) }\n x -> z.v\n z.w -> y\n";
+            broadcast_in(&computed.replacen("      x -> y\n", kept, 1))
+        };
+        assert_eq!(over_ranks("x", "P -> x_1: P[0] -> x"), [""; 0]);
+        assert_eq!(over_ranks("x", "tasklet u () -> (o) { o = 0.25 }\n u.o -> x_1"), [""; 0]);
+        assert_eq!(over_ranks("y", "tasklet u () -> (o) { o = 0.25 }\n u.o -> x_1"), [""; 0]);
+    }
+
     /// A stream has no elements at fixed places that a rank could send.
     #[test]
     fn streams_are_not_broadcast() {

@@ -186,6 +186,49 @@ fn loops_of_tasklets_bound_the_pushes_of_kernels() {
     }
 }
 
+/// The last of several tiles ends with the range. A loop of a tasklet that makes no step pushes nothing.
+#[test]
+fn pushes_of_tiles_and_of_loops_without_steps_are_bounded() {
+    let most = |kernel: &str| {
+        let source = format!(
+            "sdfg p {{
+  symbol N: i64
+  array A: i64[N]
+  transient stream S: i64 storage(gpu_global)
+  state s {{
+    access A
+    access S
+    {kernel}
+    m.S -> S
+    S -> A: S -> A[0:N] dynamic
+  }}
+}}"
+        );
+        let program = sdfg::text::parse("p.sdft", &source).unwrap_or_else(|errors| panic!("{errors:?}"));
+        let validated = validate(program).unwrap_or_else(|rejected| panic!("{rejected}"));
+        let plan = lower(&validated, &Target::cuda(), &LowerOptions::default());
+        let text = plan.unwrap_or_else(|error| panic!("{error}")).to_string();
+        let line = text.lines().find(|line| line.contains("pushes at most"));
+        line.unwrap_or_else(|| panic!("{text}")).trim().to_owned()
+    };
+    let tiles = "map m [i = 0:N:4] schedule(gpu_grid) {
+      map n [j = i:min(i + 4, N)] {
+        tasklet t () -> (s) { s = j }
+        t.s -> n.S: S
+      }
+      n.S -> m.S
+    }";
+    assert_eq!(most(tiles), "pushes at most ceil_div(N, 4)*min(N, 4) to S");
+    let none = "map m [i = 0:N] schedule(gpu_grid) {
+      tasklet t () -> (s) {
+        for k in range(0, 4, 0):
+            s = k
+      }
+      t.s -> m.S: S dynamic
+    }";
+    assert_eq!(most(none), "pushes at most 0 to S");
+}
+
 /// A kernel assigns a symbol that it is given, so the given value bounds no pushes behind the assignment.
 #[test]
 fn pushes_by_a_symbol_that_changes_have_no_bound() {
@@ -295,4 +338,24 @@ fn consume_scopes_on_a_device_run_until_their_queue_is_empty() {
         refused("capacity(N) storage(gpu_global)", on_device),
         "the consume scope `c` on a device, which pushes to the stream `S` with a capacity,"
     );
+    let only_takes = "sdfg p {
+  symbol N: i64
+  array A: f64[1] storage(gpu_global)
+  array B: f64[N]
+  transient stream S: f64 capacity(N) storage(gpu_global)
+  state s {
+    access B
+    access S
+    access A
+    consume c [p = 0:4] schedule(gpu_grid) {
+      tasklet t (x) -> (y) { y = x }
+      c.stream -> t.x: S
+      t.y -> c.A: A[0] wcr(sum)
+    }
+    B -> S
+    S -> c.stream
+    c.A -> A
+  }
+}";
+    assert_eq!(refused_on_device(only_takes), None);
 }

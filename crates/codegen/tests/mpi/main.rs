@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-use random::{Case, Next, Random, are_equal, count, random_case};
+use random::{Case, Next, Random, are_equal, count, partial_results, random_case};
 use sdfg::dtype::ScalarType;
 use sdfg::interpret::Arguments;
 use sdfg::tensor::Tensor;
@@ -201,6 +201,30 @@ fn random_moves_set_what_brute_force_sets() {
         for (seed, chunk) in [(1, 1 << 30), (2, 24)] {
             driver.compare(&cases(1000 * seed + ranks as u64, ranks, n), ranks, chunk);
         }
+    }
+}
+
+/// All ranks receive all partial results as long as these have no more than 4096 bytes together. Beyond, each rank combines a share of
+/// the elements and sends it to the others: fewer bytes, but two steps.
+#[test]
+fn partial_results_travel_in_one_step_up_to_a_bound() {
+    let Some(driver) = Driver::new() else { return };
+    let mut random = Random(5);
+    for ranks in [3, 4] {
+        let n_ranks = i64::try_from(ranks).unwrap();
+        let mut cases = Vec::new();
+        for scalar in [ScalarType::I64, ScalarType::F32, ScalarType::U8] {
+            let bytes = i64::try_from(scalar.size()).unwrap();
+            let most = 4096 / n_ranks / bytes;
+            for n in [most, most + 1] {
+                let case = partial_results(&mut random, scalar, n, ranks);
+                let predicted: u64 = case.description.combined_bytes(ranks).iter().sum();
+                let copies = if n == most { n_ranks } else { 2 };
+                assert_eq!(predicted, ((n_ranks - 1) * copies * n * bytes).unsigned_abs(), "{n}");
+                cases.push(case);
+            }
+        }
+        driver.compare(&cases, ranks, 1 << 30);
     }
 }
 

@@ -607,6 +607,26 @@ pub(super) fn random_case(random: &mut Random, ranks: usize) -> Case {
     Case { next, is_combination, site: random.within(0, 40), description, sources, targets }
 }
 
+/// Partial results of every rank, of so many elements, that are combined into an array that every rank has.
+pub(super) fn partial_results(random: &mut Random, scalar: ScalarType, n: i64, ranks: usize) -> Case {
+    let n_ranks = i64::try_from(ranks).unwrap();
+    let dimension = |extent: i64, cut: Option<usize>, moved: usize| {
+        let starts = if cut.is_some() { (0..=extent).collect() } else { vec![0, extent] };
+        let elements = Elements { begin: 0, step: 1, moved: Some(moved) };
+        Dimension { extent, cut, starts, before: 0, after: 0, elements }
+    };
+    let source =
+        Side { grid: vec![n_ranks], dimensions: vec![dimension(n_ranks, Some(0), 0), dimension(n, None, 1)] };
+    let target = Side { grid: Vec::new(), dimensions: vec![dimension(n, None, 1)] };
+    let flags = Flags { is_target_everywhere: true, is_fresh: true, ..Flags::default() };
+    let (combination, extents) = (Combination::Max, vec![n_ranks, n]);
+    let description = Move { scalar, lanes: 1, combination, flags, extents, source, target };
+    let sources = random_arrays(random, &description, &description.source, false, ranks);
+    let mut targets = random_arrays(random, &description, &description.target, true, ranks);
+    make_current(&description.target, true, &mut targets, scalar.size());
+    Case { next: Next::After, is_combination: true, site: 0, description, sources, targets }
+}
+
 /// Whether two arrays have equal bits, where every NaN is like any other one.
 pub(super) fn are_equal(scalar: ScalarType, a: &[u8], b: &[u8]) -> bool {
     let (component, size) = (scalar.component(), scalar.component().size());
