@@ -63,7 +63,7 @@ pub fn is_for_this_machine(transformation: &dyn Transformation) -> bool {
 
 /// As [`is_for_this_machine`], for the name of a transformation.
 pub fn runs_here(name: &str) -> bool {
-    !["GPUTransform", "MPITransform"].contains(&name)
+    !["GPUTransform", "MPITransform", "TransientToDevice"].contains(&name)
 }
 
 /// Every transformation with its default parameters, and some with others.

@@ -13,8 +13,10 @@ use sdfg_codegen::llvm::{self, CompileOptions, OptLevel};
 use sdfg_codegen::lower::lower;
 use sdfg_library::transformations;
 use sdfg_transforms::auto::{Target, optimize};
+use sdfg_transforms::rewrites::GpuTransform;
 use sdfg_transforms::{
-    Chain, Match, Pipeline, Soundness, TransformError, Transformation, places, simplify, useful_ranks,
+    Chain, Match, Pipeline, Soundness, TransformError, Transformation, fixed_point, places, simplify,
+    useful_ranks,
 };
 
 use crate::applications::{
@@ -27,6 +29,9 @@ use crate::trusted;
 
 /// Steps that a rewritten program may take, as a multiple of those of the program before.
 const MORE_STEPS: u64 = 20;
+
+/// The most maps that become kernels before a transformation that is about kernels.
+const MOST_KERNELS: usize = 4;
 
 /// Ways to run rewritten programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,9 +149,13 @@ impl Case {
     ) -> Result<(), String> {
         let name = transformation.metadata().name;
         let mut before = self.program.clone();
-        if name == "RaiseLoops" {
-            // It looks for what lowering makes.
-            sdfg::control::lower(&mut before);
+        // Some look for what others make.
+        match name {
+            "RaiseLoops" => sdfg::control::lower(&mut before),
+            "TransientToDevice" => {
+                let _ = fixed_point(&mut before, &[Box::new(GpuTransform::default())], Some(MOST_KERNELS));
+            }
+            _ => {}
         }
         let mut chosen: Vec<Match> = places(&before, transformation);
         let outcomes = counts.entry(name).or_default();
