@@ -6,7 +6,8 @@
 - `--library`: other library nodes instead, in `f64` or `complex128`, beside `gemv`, `dot`, `omatcopy`, and a loop over `gemm` in C.
 
 Each call of ours is followed by one of each peer, and the process is bound to as many processors as threads run. A ratio is
-the peer's time divided by ours in the same turn, so that more is faster. The table shows medians, and the smallest and
+the peer's time divided by ours in the same turn, so that more is faster. The peak is the rate of multiply-adds that stay in
+registers, the best of some runs before. The table shows medians, and the smallest and
 largest ratio. Results are compared with NumPy's in double precision. With one thread, `--cpu-time` takes CPU time, which
 other work on the machine disturbs less than the clock.
 
@@ -280,7 +281,49 @@ def blas_libraries():
     return peers
 
 
+# Multiply-adds of registers alone: as many sums as hide the latency of two units, with all threads at once.
+PEAK = """
+typedef {c} vector __attribute__((vector_size({bytes})));
+void peak(long n, int threads, {c} *out) {{
+  #pragma omp parallel num_threads(threads)
+  {{
+    vector sums[24] = {{0}}, factor = {{0}};
+    for (int j = 0; j < 24; j++) sums[j] += 1;
+    factor += ({c})0.5;
+    for (long i = 0; i < n; i++)
+      #pragma GCC unroll 24
+      for (int j = 0; j < 24; j++) sums[j] = sums[j] * factor + factor;
+    for (int j = 1; j < 24; j++) sums[0] += sums[j];
+    #pragma omp critical
+    *out += sums[0][0];
+  }}
+}}
+"""
+
+
+def peak_rate(options, folder, ty, threads):
+    """The most multiply-adds that the processor was seen to do, in GFLOP/s."""
+    wide = "avx512f" in Path("/proc/cpuinfo").read_text()
+    c, size = {"f64": ("double", 8), "f32": ("float", 4)}[ty]
+    length = 64 if wide else 32
+    library = folder / f"peak-{ty}.so"
+    command = ["cc", "-O3", "-march=native", "-ffp-contract=fast", "-fopenmp", "-shared", "-fPIC", "-x", "c", "-", "-o", library]
+    subprocess.run(command, input=PEAK.format(c=c, bytes=length), text=True, check=True)
+    function = ctypes.CDLL(str(library)).peak
+    n, out = 3_000_000, np.zeros(1, {"f64": np.float64, "f32": np.float32}[ty])
+
+    def seconds():
+        start = time.perf_counter()
+        function(ctypes.c_long(n), threads, ctypes.c_void_p(out.ctypes.data))
+        return time.perf_counter() - start
+
+    best = min(seconds() for _ in range(max(5, options.rounds)))
+    return 2e-9 * 24 * (length // size) * n * threads / best
+
+
 def measure(options, folder, peers, threads, ty):
+    peak = peak_rate(options, folder, ty, threads)
+    print(f"{ty} {threads} thread(s) multiply-adds in registers {peak:.1f} GFLOP/s", flush=True)
     dtype = {"f64": np.float64, "f32": np.float32}[ty]
     chain = Program(compiled(options, folder, ty, chained(options, ty), f"chain-{ty}"), threads, False)
     node = Program(compiled(options, folder, ty, NODE.format(ty=ty), f"node-{ty}"), threads, True)
@@ -289,7 +332,8 @@ def measure(options, folder, peers, threads, ty):
         for peer, (ours, theirs, ratios) in pairs.items():
             rate = 2e-9 * SIZE**3
             print(
-                f"{ty} {threads} thread(s) {SIZE}^3 {name:5} {rate / ours:7.1f} GFLOP/s, {peer} {rate / theirs:7.1f}: "
+                f"{ty} {threads} thread(s) {SIZE}^3 {name:5} {rate / ours:7.1f} GFLOP/s ({rate / ours / peak:.2f} of the peak), "
+                f"{peer} {rate / theirs:7.1f}: "
                 f"{statistics.median(ratios):.3f} ({min(ratios):.2f} to {max(ratios):.2f})",
                 flush=True,
             )

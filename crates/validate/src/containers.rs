@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use sdfg_graph::analysis::accesses::memory_of_control_flow;
+use sdfg_graph::analysis::accesses::{containers_in, memory_of_control_flow};
 use sdfg_graph::diagnostic::{Code, Diagnostic, Element};
-use sdfg_graph::ir::{Container, ContainerKind, Cut, Distribution, Lifetime, NodeKind, Parts};
+use sdfg_graph::ir::{Consume, Container, ContainerKind, Cut, Distribution, Lifetime, NodeKind, Parts};
 use sdfg_language::symbolic::{EvalError, Expr};
 
 use super::scope_context::ScopeContext;
@@ -39,7 +39,7 @@ pub(super) fn check(program: &Program<'_>, table: &SymbolTable, findings: &mut F
     ended(program, findings);
 }
 
-/// Control flow does not read containers that end with a state.
+/// Control flow does not read containers that end with a state, nor does a consume scope in a state that does not access them.
 fn ended(program: &Program<'_>, findings: &mut Findings) {
     let is_brief = |container: &Container| container.transient && container.lifetime == Lifetime::State;
     if !program.sdfg.containers().any(|(_, container)| is_brief(container)) {
@@ -53,6 +53,23 @@ fn ended(program: &Program<'_>, findings: &mut Findings) {
                 format!("`{name}` lives as long as a state, but a condition or an assignment reads it");
             let error = program.container_error(Code::EndedWithState, container, message);
             findings.push(error.suggest("leave out `lifetime(state)`"));
+        }
+    }
+    for (id, container) in program.sdfg.containers().filter(|(_, container)| is_brief(container)) {
+        for (_, state) in program.sdfg.states().filter(|(_, state)| state.accesses_of(id).next().is_none()) {
+            for (_, node) in state.nodes() {
+                let NodeKind::ConsumeEntry(Consume { condition: Some(condition), .. }) = &node.kind else {
+                    continue;
+                };
+                if containers_in(program.sdfg, condition).contains(&id) {
+                    let (name, label) = (&container.name, &node.label);
+                    let message = format!(
+                        "`{name}` lives as long as a state, and the condition of `{label}` reads it in a state without it"
+                    );
+                    let error = program.container_error(Code::EndedWithState, container, message);
+                    findings.push(error.suggest("leave out `lifetime(state)`, or access it in that state"));
+                }
+            }
         }
     }
 }

@@ -4,11 +4,13 @@
 //! link between two threads, or between the ranks that a launcher of MPI started. This module is separate from the search, which reads no clock and queries no
 //! machine.
 
+mod cache;
 mod link;
 mod ranks;
 mod rates;
 
 use std::num::NonZeroUsize;
+use std::path::Path;
 
 use link::Link;
 use ranks::Measured;
@@ -48,7 +50,7 @@ pub(super) fn machine_file(ranks: Option<u32>) -> Result<Option<String>, Failure
         Some(ranks) => ranks as usize,
         None => n_processors,
     };
-    text(THREADS, ranks, &rates::measure(ranks)?, &link::measure()).map(Some)
+    text(THREADS, ranks, &rates::measure(ranks, threads(ranks))?, &link::measure()).map(Some)
 }
 
 /// The processors that a rank has for its threads.
@@ -70,7 +72,8 @@ fn text(how: &str, ranks: usize, rates: &Rates, link: &Link) -> Result<String, F
         link_bytes_per_second: plausible("link_bytes_per_second", link.bytes_per_second, 1e6..1e14)?,
         latency_seconds: plausible("latency_seconds", link.latency_seconds, 1e-10..1.0)?,
         threads: threads(ranks),
-        ..Machine::default()
+        cache_bytes: cache::bytes_of_thread(Path::new(cache::OF_FIRST_PROCESSOR))
+            .unwrap_or(Machine::default().cache_bytes),
     };
     machine.check().map_err(Failure::program)?;
     Ok(format!("{how}{}", machine.to_toml()))
@@ -79,18 +82,20 @@ fn text(how: &str, ranks: usize, rates: &Rates, link: &Link) -> Result<String, F
 /// The method of the measurements with threads, for readers of the file.
 const THREADS: &str = "\
 # Measured by `sdfg strategy --calibrate`: the best of five rounds, three digits.
-# Operations: products and sums of f64 on 8 KiB, compiled, a thread on each rank at once; the slowest.
-# Memory: B[i] = 0.5 * A[i] + C[i] on 96 MiB of f64 for each rank, in the same way, 24 bytes each.
+# Operations: products and sums of f64 on 8 KiB, compiled, all threads of all ranks at once; the slowest thread, times the threads of a rank.
+# Memory: B[i] = 0.5 * A[i] + C[i] on 96 MiB of f64 for each thread, in the same way, 24 bytes each.
 # Link: copying 1 MiB that another thread wrote; half the way of 8 bytes to that thread and back.
+# Cache: the share of a processor in its second-level cache, as the system tells it.
 # Between the nodes of a cluster these two are others: measure them under `mpirun`.
 ";
 
 /// The same with ranks of MPI.
 const MPI: &str = "\
 # Measured by `sdfg strategy --calibrate` with ranks of MPI, three digits.
-# Operations: products and sums of f64 on 8 KiB, compiled, on each rank at once; the best of five rounds, the slowest rank.
-# Memory: B[i] = 0.5 * A[i] + C[i] on 96 MiB of f64 for each rank, in the same way, 24 bytes each.
+# Operations: products and sums of f64 on 8 KiB, compiled, all threads of all ranks at once; the best of five rounds, the slowest rank.
+# Memory: B[i] = 0.5 * A[i] + C[i] on 96 MiB of f64 for each thread, in the same way, 24 bytes each.
 # Link: least squares over messages of 8 bytes to 4 MiB, rank r and rank ranks - 1 - r with each other, all at once, medians of 51.
+# Cache: the share of a processor in its second-level cache, as the system tells it.
 ";
 
 /// A number with three digits, if a machine can be like that.

@@ -31,7 +31,7 @@ use crate::transform::save_chain;
 /// means the same on every number of ranks and at all sizes. Library nodes are expanded, and maps get states of their own.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sdfg distribute jacobi2d.sdft -p 4 --set N=4096 --set T=100 -o jacobi2d.4.sdft\n  sdfg distribute gemm.sdft -p 8 --set N=512 --verify\n  sdfg distribute gemm.sdft -p 8 --strategy mine.json"
+    after_help = "Examples:\n  sdfg distribute jacobi2d.sdft -p 4 --set N=4096 --set T=100 -o jacobi2d.4.sdft\n  sdfg distribute gemm.sdft -p 8 --set N=512 --verify\n  sdfg distribute gemm.sdft --strategy mine.json --verify --set N=512"
 )]
 pub(crate) struct DistributeCommand {
     #[command(flatten)]
@@ -39,14 +39,14 @@ pub(crate) struct DistributeCommand {
     /// The number of ranks; the default is that of the machine.
     #[arg(short = 'p', long = "processors", value_name = "N")]
     processors: Option<u32>,
-    /// Set a symbol of the program, for the search and for --verify.
+    /// Set a symbol of the program, for the search and for --verify; with --strategy for --verify alone.
     #[arg(long = "set", value_name = "SYMBOL=VALUE")]
     symbols: Vec<SymbolValue>,
     /// The machine for the costs; the default is a set of unmeasured round numbers.
     #[arg(long, value_name = "FILE", conflicts_with = "strategy")]
     machine: Option<String>,
-    /// The strategy, as `sdfg distribute --write-strategy` writes it; it is checked against the program.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["processors", "symbols"])]
+    /// The strategy, as `sdfg distribute --write-strategy` writes it or a shorter one written by hand; it is checked against the program.
+    #[arg(long, value_name = "FILE", conflicts_with = "processors")]
     strategy: Option<String>,
     /// Divide the first dimension of every map instead of searching, which needs no sizes: for programs that the cost model refuses.
     #[arg(long, requires = "processors", conflicts_with_all = ["strategy", "machine", "divisors", "iterations", "write_strategy"])]
@@ -100,6 +100,13 @@ impl DistributeCommand {
                 ("--picture", self.picture.as_deref()),
             ],
         )?;
+        if self.strategy.is_some() && !self.symbols.is_empty() && !self.verify {
+            return Err(Failure::usage(
+                "a strategy is for all sizes: `--set` needs `--verify` beside `--strategy`",
+            )
+            .at("--set")
+            .help("leave out `--set`, or verify the distributed program with these sizes"));
+        }
         let before = self.program.read(terminal)?;
         let verifier = match self.verify {
             true => Some(crate::verify::verifier(&before, &symbols_of(&before, &self.symbols))?),

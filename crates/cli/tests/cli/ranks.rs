@@ -67,6 +67,22 @@ fn chains_and_strategies_of_a_distribution_are_written() {
     assert_eq!(read("a.sdft"), read("b.sdft"));
     assert_eq!(read("a.sdft"), read("c.sdft"));
     assert!(read("a.sdft").contains("halo(1, 1)"));
+    // A strategy written by hand has neither costs nor a proof.
+    let found: serde_json::Value = serde_json::from_str(&read("s.json")).expect("JSON");
+    let maps = found["operations"].as_array().expect("operations").iter();
+    let short: Vec<_> = maps
+        .filter(|operation| operation["op"] == "Map")
+        .map(|operation| {
+            serde_json::json!({ "path": operation["path"], "configuration": operation["configuration"] })
+        })
+        .collect();
+    bench
+        .file("short.json", serde_json::json!({ "version": 2, "procs": 4, "operations": short }).to_string());
+    let by_hand = ["distribute", "p.sdft", "--strategy", "short.json"];
+    let verified = ["--verify", "--set", "N=9", "--set", "T=2", "-o", "d.sdft"];
+    bench.run(&[&by_hand[..], &verified].concat()).prints(&[]);
+    assert_eq!(read("a.sdft"), read("d.sdft"));
+    bench.run(&[&by_hand[..], &["--set", "N=9"]].concat()).fails(2, &["--set", "--verify"]);
     let whole = [&first[..4], &sizes, &["--whole-arguments"]].concat();
     let answer = bench.run(&whole);
     assert!(answer.stdout.contains("array A: f64[N, N]\n"), "{answer:?}");

@@ -214,6 +214,7 @@ fn found_targets(sdfg: &Sdfg) -> BTreeMap<ContainerId, BTreeSet<ContainerId>> {
     targets
 }
 
-pub(super) fn containers_in(sdfg: &Sdfg, expression: &Expression) -> BTreeSet<ContainerId> {
+/// The containers that an expression names.
+pub fn containers_in(sdfg: &Sdfg, expression: &Expression) -> BTreeSet<ContainerId> {
     expression.names().into_iter().filter_map(|name| sdfg.find_container(name)).collect()
 }

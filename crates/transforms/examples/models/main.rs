@@ -70,11 +70,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         )?;
         let checking = start.elapsed();
         let file = StrategyFile::new(&model, &solution, &checked);
-        let n_needless = file.certificate.dominated;
+        let n_needless = solution.certificate.dominated.len() + solution.certificate.too_dear.len();
         println!(
             "{name} on {ranks} ranks: {:.4} s; modelled in {modelled:.1?}, searched in {searched:.1?}, checked in {checking:.1?}; \
              {n_needless} configurations are needless, {} minima",
-            file.cost, file.certificate.minima
+            file.cost, checked.n_minima
         );
         for (other, cost) in [("serial", file.serial), ("data parallel", file.data_parallel)] {
             let times = cost.map_or(f64::NAN, |cost| cost / file.cost);

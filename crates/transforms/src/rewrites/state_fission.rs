@@ -264,6 +264,15 @@ impl Parts {
                 before.insert(node);
             }
         }
+        // Code of the first part writes all its results there; what reads one of them has another access node.
+        let is_code = |node: NodeId| state.node(node).kind.container().is_none();
+        let is_result = |node: &NodeId| {
+            !is_code(*node)
+                && state.each_in_edge(*node).all(|(_, edge)| before.contains(&edge.src))
+                && state.each_in_edge(*node).any(|(_, edge)| is_code(edge.src))
+        };
+        let results: Vec<NodeId> = tree.children(None).iter().copied().filter(is_result).collect();
+        before.extend(results);
         let mut own: BTreeSet<NodeId> = contents(&tree, entry).into_iter().chain([entry, exit]).collect();
         let moves = |flow: &Flow| !matches!(flow, Flow::Order);
         let sources = state.each_in_edge(entry).filter(|(_, edge)| moves(&edge.memlet.flow));

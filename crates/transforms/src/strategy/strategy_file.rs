@@ -23,13 +23,15 @@ pub struct StrategyFile {
     /// Version of the format.
     pub version: u32,
     /// Name of the program; may be empty.
+    #[serde(default)]
     pub model: String,
     /// Number of processors; no operation has more parts.
     pub procs: u32,
     /// Values of the program's symbols that the strategy is for; none for a graph with costs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub symbols: BTreeMap<String, i64>,
-    /// Cost of the strategy, in the unit of the graph; of programs seconds.
+    /// Cost of the strategy, in the unit of the graph; of programs seconds. 0 in a file without costs.
+    #[serde(default)]
     pub cost: f64,
     /// Cost of everything on one processor, if that is possible.
     pub serial: Option<f64>,
@@ -37,21 +39,25 @@ pub struct StrategyFile {
     pub data_parallel: Option<f64>,
     /// Operations, in the order of the graph.
     pub operations: Vec<OperationStrategy>,
-    /// Result of the proof.
-    pub certificate: Proof,
+    /// Result of the proof; none of a strategy that no search found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<Proof>,
 }
 
 /// Configuration of one operation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OperationStrategy {
     /// Its name.
+    #[serde(default)]
     pub name: String,
-    /// Its kind, such as `Map` or `Conv`.
+    /// Its kind, such as `Map`, which is the default, or `Conv`.
+    #[serde(default = "map_kind")]
     pub op: String,
     /// Its node in the program. Empty for a graph with costs.
     #[serde(default, skip_serializing_if = "ElementPath::is_empty")]
     pub path: ElementPath,
-    /// Sizes of its iteration domain.
+    /// Sizes of its iteration domain; none in a file for any sizes.
+    #[serde(default)]
     pub domain: Vec<u64>,
     /// For each dimension the map's parameter, if it has one. Empty for a graph with costs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -59,8 +65,10 @@ pub struct OperationStrategy {
     /// Into how many parts each dimension is cut.
     pub configuration: Vec<u32>,
     /// Its own cost; of programs with its halo and reductions.
+    #[serde(default)]
     pub compute: f64,
     /// Cost of the edges into it.
+    #[serde(default)]
     pub communication: f64,
     /// Elements that each rank must hold before, a layout for each container that is read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -68,6 +76,10 @@ pub struct OperationStrategy {
     /// Elements that each rank has written afterwards, a layout for each container that is written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<ContainerLayout>,
+}
+
+fn map_kind() -> String {
+    "Map".to_owned()
 }
 
 /// Partition of a container for an operation.
@@ -160,14 +172,14 @@ impl StrategyFile {
             serial: price(serial(problem)),
             data_parallel: price(data_parallel(problem)),
             operations: operations(problem, &solution.strategy),
-            certificate: Proof {
+            certificate: Some(Proof {
                 checked: true,
                 bound: checked.bound,
                 gap: checked.gap,
                 tables: solution.certificate.tables.len(),
                 minima: checked.n_minima,
                 dominated: solution.certificate.dominated.len() + solution.certificate.too_dear.len(),
-            },
+            }),
         }
     }
 
@@ -177,8 +189,8 @@ impl StrategyFile {
     pub fn with_strategy(&self, problem: &dyn Operations, strategy: &[usize]) -> Self {
         let cost = cost(problem, strategy);
         let mut file = StrategyFile { cost, operations: operations(problem, strategy), ..self.clone() };
-        if cost > 0.0 {
-            file.certificate.gap = (cost - file.certificate.bound).max(0.0) / cost;
+        if let Some(proof) = file.certificate.as_mut().filter(|_| cost > 0.0) {
+            proof.gap = (cost - proof.bound).max(0.0) / cost;
         }
         file
     }
@@ -247,7 +259,7 @@ impl OperationStrategy {
     /// The error, if any.
     fn check(&self, procs: u32) -> Result<(), String> {
         let Self { domain, configuration, parameters, .. } = self;
-        if configuration.len() != domain.len() {
+        if !domain.is_empty() && configuration.len() != domain.len() {
             return Err(format!(
                 "the configuration {configuration:?} has not one number for each dimension of {domain:?}"
             ));
@@ -257,7 +269,7 @@ impl OperationStrategy {
         if n_parts.is_none_or(|n| n > procs) {
             return Err(format!("the configuration {configuration:?} does not fit {procs} processors"));
         }
-        if !parameters.is_empty() && parameters.len() != domain.len() {
+        if !parameters.is_empty() && parameters.len() != configuration.len() {
             return Err(format!("there are {} parameters for {} dimensions", parameters.len(), domain.len()));
         }
         for (member, value) in [("compute", self.compute), ("communication", self.communication)] {

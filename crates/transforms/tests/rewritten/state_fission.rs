@@ -74,3 +74,50 @@ fn sums_of_two_maps_are_those_of_two_states() {
     let text = applies(&sums, &StateFission::default());
     assert_eq!(text.matches("wcr(sum)").count(), 2, "{text}");
 }
+
+/// A tasklet before a map has two results, and the map waits for one of them alone.
+const RESULTS: &str = "sdfg p {
+  symbol N: i64
+  array s: f64[1]
+  array A: f64[N]
+  array kept: f64[1]
+  array sum: f64[1]
+  array B: f64[1]
+  state s {
+    access s
+    access kept
+    access sum
+    access A
+    access total = sum
+    access B
+    tasklet old (x) -> (o, c) {
+      o = x
+      c = 0.5
+    }
+    map m [i = 0:N] {
+      tasklet t (x) -> (y) { y = x }
+      m.A -> t.x: A[i]
+      t.y -> m.sum: sum[0] wcr(sum)
+    }
+    tasklet both (k, a) -> (b) { b = k * a }
+    s -> old.x: s[0]
+    old.o -> kept: kept[0]
+    old.c -> sum: sum[0]
+    order sum -> m
+    A -> m.A
+    m.sum -> total
+    kept -> both.k: kept[0]
+    total -> both.a: sum[0]
+    both.b -> B: B[0]
+  }
+}";
+
+/// All that code before the map writes is written before it, so that no value crosses the border of the states.
+#[test]
+fn results_of_code_before_a_map_stay_with_it() {
+    let text = applies(RESULTS, &StateFission::default());
+    let states: Vec<&str> = text.split("state ").skip(1).collect();
+    assert_eq!(states.len(), 3, "{text}");
+    assert!(states[0].contains("old.o -> kept") && states[0].contains("old.c -> sum"), "{text}");
+    assert!(states[1].contains("map m") && !states[1].contains("kept"), "{text}");
+}

@@ -34,7 +34,7 @@ pub(super) fn measure() -> Result<Measured, Failure> {
         Mpi::find().and_then(|mpi| mpi.library(Cache::of_user().as_ref())).map_err(Failure::usage)?;
     let mut context = Context::of_world(&library).map_err(Failure::usage)?;
     context.agree(None).map_err(Failure::program)?;
-    let rates = rates::measure(1);
+    let rates = rates::measure(1, super::threads(context.ranks()));
     let failure = rates.as_ref().err().map(Failure::message);
     context.agree(failure.as_deref()).map_err(Failure::program)?;
     let Rates { operations_per_second, memory_bytes_per_second } = rates?;

@@ -1,4 +1,4 @@
-//! Operations and bytes per second of one rank while all ranks are busy, measured with two small compiled
+//! Operations and bytes per second of one rank while all threads of all ranks are busy, measured with two small compiled
 //! programs.
 
 use std::sync::Barrier;
@@ -26,14 +26,15 @@ const NEAR: (usize, usize) = (1024, 10_000);
 /// Elements of each of three arrays that fit in no cache, and how often they are gone through in a round.
 const FAR: (usize, usize) = (1 << 22, 2);
 
-/// Measures with a thread for each rank.
+/// Measures so many ranks of this process, each with so many threads. A rank is as fast as its threads together.
 ///
 /// # Errors
 /// If code cannot be generated or run here.
-pub(super) fn measure(ranks: usize) -> Result<Rates, Failure> {
+pub(super) fn measure(ranks: usize, threads: u32) -> Result<Rates, Failure> {
+    let workers = ranks * threads as usize;
     let (n, times) = NEAR;
     let arithmetic = compiled(&arithmetic())?;
-    let seconds = slowest_of_best_round(ranks, || {
+    let seconds = slowest_of_best_round(workers, || {
         let mut x = vec![1.0_f64; n];
         let arithmetic = &arithmetic;
         move || {
@@ -42,10 +43,11 @@ pub(super) fn measure(ranks: usize) -> Result<Rates, Failure> {
             unsafe { call.array_mut("X", &mut x, &[n]).run() }
         }
     })?;
-    let operations_per_second = (2 * DEGREE * n * times) as f64 / seconds;
+    let of_rank = |work: usize, seconds: f64| f64::from(threads) * work as f64 / seconds;
+    let operations_per_second = of_rank(2 * DEGREE * n * times, seconds);
     let (n, times) = FAR;
     let triad = compiled(TRIAD)?;
-    let seconds = slowest_of_best_round(ranks, || {
+    let seconds = slowest_of_best_round(workers, || {
         let (a, mut b, c) = (vec![1.0_f64; n], vec![0.0_f64; n], vec![2.0_f64; n]);
         let triad = &triad;
         move || {
@@ -55,7 +57,7 @@ pub(super) fn measure(ranks: usize) -> Result<Rates, Failure> {
             unsafe { call.run() }
         }
     })?;
-    Ok(Rates { operations_per_second, memory_bytes_per_second: (24 * n * times) as f64 / seconds })
+    Ok(Rates { operations_per_second, memory_bytes_per_second: of_rank(24 * n * times, seconds) })
 }
 
 /// A polynomial by Horner's rule in each element, again and again.

@@ -99,7 +99,7 @@ pub(super) const PAGES: &[Page] = &[
         code: Code::EndedWithState,
         why: "A transient with the lifetime `state` exists only during each execution of a state that uses it. \
               Conditions and assignments of the control flow are evaluated between states, where it has no \
-              memory.",
+              memory. The condition of a consume scope reads it only in a state that accesses it.",
         action: "Give it the lifetime `scope`, which is the default, or `sdfg`.",
         example: Example::Programs {
             bad: include_str!("../../../filetests/explain/v706_wrong.sdft"),
