@@ -2,7 +2,8 @@
  *
  * Commands of streams run in an order of their own (`streams.h`). Memory of the device is inaccessible outside of kernels and copies,
  * and before the stream that allocates it comes to that and behind its free, so that code that uses it then ends with a signal. It
- * begins with bytes that no test writes, and the process ends with a message if some is left at its end. Only what generated code uses is here. */
+ * begins with bytes that no test writes, and the process ends with a message if some is left at its end. Only what generated code
+ * and `benches/gpu/device.h` use is here. */
 #ifndef SDFG_CUDA_STAND_IN
 #define SDFG_CUDA_STAND_IN
 
@@ -109,6 +110,7 @@ static inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned 
     *event = (cudaEvent_t)calloc(1, sizeof **event);
     return flags == cudaEventDisableTiming ? cudaSuccess : cudaErrorInvalidValue;
 }
+static inline cudaError_t cudaEventCreate(cudaEvent_t *event) { return cudaEventCreateWithFlags(event, cudaEventDisableTiming); }
 static inline cudaError_t cudaEventDestroy(cudaEvent_t event) {
     free(event);
     return cudaSuccess;
@@ -132,6 +134,14 @@ static inline cudaError_t cudaEventSynchronize(cudaEvent_t event) {
     }
     stand_in_streams.finish(event->last);
     return stand_in_last;
+}
+static inline cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t begin, cudaEvent_t end) {
+    if (begin->last == NULL || end->last == NULL || !begin->last->is_done || !end->last->is_done) {
+        return cudaErrorNotReady;
+    }
+    const timespec from = begin->last->time, to = end->last->time;
+    *milliseconds = (float)((double)(to.tv_sec - from.tv_sec) * 1e3 + (double)(to.tv_nsec - from.tv_nsec) * 1e-6);
+    return cudaSuccess;
 }
 static inline cudaError_t cudaGetDevice(int *device) { *device = 0; return cudaSuccess; }
 static inline cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int) { *pool = 0; return cudaSuccess; }

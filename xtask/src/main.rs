@@ -49,6 +49,8 @@ Commands:
                     --table writes the matches to docs/dace-transformations.md
   bench edit        Measure series of edits in states of up to 100,000 nodes
   bench transforms  Measure simplification and matching on graphs of up to 10,000 nodes
+  bench gpu FOLDER  Write tuned programs as CUDA source into a folder whose bench.py compares them with PyTorch, CuPy and copies of
+                    memory on a machine with a GPU; `bench.py --quick` tests it without a GPU
   bench mpi [--quick] [NAME..]
                     Compare distributed programs on 1 and 2 ranks with C written by hand with MPI, and with ScaLAPACK, and
                     strategies with each other (jacobi, jacobi_small, conjugate_gradient, conjugate_gradient_small, product,
@@ -155,13 +157,14 @@ fn run(arguments: &[&str]) -> Result<()> {
             ["strategy"] => jobs::example("sdfg-transforms", "bench_strategy", &[]),
             ["transforms"] => jobs::example("sdfg-transforms", "bench_transforms", &[]),
             ["cpu", options @ ..] => cpu::bench(options),
+            ["gpu", options @ ..] => jobs::example("sdfg-programs", "bench_gpu", options),
             ["optimize", kernels @ ..] => jobs::example("sdfg-programs", "bench_optimize", kernels),
             ["dace", options @ ..] => dace::bench(options),
             ["baseline", names @ ..] => jobs::baseline(names),
             ["mpi", options @ ..] => jobs::mpi(options),
             [other, ..] => {
                 bail!(
-                    "no benchmark `{other}`: there are `compile`, `baseline`, `calls`, `chain`, `cpu`, `dace`, `edit`, `interpret`, `mpi`, `strategy` and `transforms`"
+                    "no benchmark `{other}`: there are `compile`, `baseline`, `calls`, `chain`, `cpu`, `dace`, `edit`, `gpu`, `interpret`, `mpi`, `optimize`, `strategy` and `transforms`"
                 )
             }
         },
