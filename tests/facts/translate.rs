@@ -149,11 +149,14 @@ pub(crate) fn symbols_of(claim: &Claim) -> BTreeSet<Symbol> {
     }
 }
 
+/// A condition on the numbers of two iterations.
+type Relation<'r> = dyn Fn(&str, &str) -> String + 'r;
+
 /// Two iterations that a relation of their numbers holds for, with an element that both parts have.
 fn two_iterations(
     set: &mut Set,
     (names, inner, admissible): (&Names, &BTreeSet<Symbol>, &Admissible),
-    (symbol, range, relation): (&Symbol, &Range, &dyn Fn(&str, &str) -> String),
+    (symbol, range, relation): (&Symbol, &Range, &Relation<'_>),
     subsets: [&Subset; 2],
 ) -> Result<Vec<String>, Outside> {
     let values = [set.variable(), set.variable()];
