@@ -46,8 +46,9 @@ impl Editor<'_> {
 
     /// As [`derived_container_name`](derived_container_name()); names that edits of this series have freed may be taken.
     pub fn derived_container_name(&mut self, origin: &str, role: &str) -> String {
+        let variables = super::names::variables(self.sdfg());
         let names = self.names();
-        first_free(|n| format!("{origin}_{role}{n}"), |name| names.contains(name))
+        first_free(|n| format!("{origin}_{role}{n}"), |name| names.contains(name) || variables.contains(name))
     }
 }
 
@@ -61,10 +62,11 @@ pub fn derived_block_label(sdfg: &Sdfg, origin: &str, role: &str) -> String {
     numbered(origin, role, |label| sdfg.find_block(label).is_some())
 }
 
-/// The name of a new container that has `role` for the container named `origin`: `A_local0`. A container has no dot in its
-/// name, because expressions use it.
+/// The name of a new container or symbol that has `role` for the one named `origin`: `A_local0`. A container has no dot in its
+/// name, because expressions use it. No variable of a tasklet has the name: code would assign to it.
 pub fn derived_container_name(sdfg: &Sdfg, origin: &str, role: &str) -> String {
-    let names = super::names::used(sdfg);
+    let mut names = super::names::used(sdfg);
+    names.append(&mut super::names::variables(sdfg));
     first_free(|n| format!("{origin}_{role}{n}"), |name| names.contains(name))
 }
 

@@ -9,6 +9,7 @@ use sdfg::analysis::executions::{ExecutionTable, Frequency};
 use sdfg::analysis::{Footprint, leaf_edges};
 use sdfg::ir::{ContainerId, EdgeId, Lifetime, NodeId, NodeKind, StateId};
 use sdfg::subset::Subset;
+use sdfg::symbolic::Symbol;
 
 use super::partition::fixed_symbols;
 use crate::engine::{Refusal, Site};
@@ -30,7 +31,9 @@ pub(super) fn none_kept(
         Lifetime::Persistent | Lifetime::External => false,
         Lifetime::Scope | Lifetime::Sdfg => {
             runs_once(site, site.found.state())
-                || other.is_some_and(|(other, copies)| !is_written_elsewhere(site, other, copies))
+                || other.is_some_and(|(other, copies)| {
+                    outlives_state(site, other) && !is_written_elsewhere(site, other, copies)
+                })
                 || has_them_in_each_run()
         }
     };
@@ -41,6 +44,12 @@ pub(super) fn none_kept(
             Err(Refusal::container(&container.name, reason))
         }
     }
+}
+
+/// Whether a container keeps its values for the next run of a state.
+fn outlives_state(site: &Site<'_>, id: ContainerId) -> bool {
+    let container = site.sdfg.container(id);
+    !container.transient || container.lifetime != Lifetime::State
 }
 
 /// Whether a call of the SDFG runs a state once at most.
@@ -72,12 +81,17 @@ pub(super) fn sets_the_same(site: &Site<'_>, node: NodeId) -> bool {
     let fixed = fixed_symbols(site.sdfg);
     let is_same = |leaf: EdgeId| {
         let mut known = fixed.clone();
-        let mut used = BTreeSet::new();
+        let (mut used, mut given) = (BTreeSet::new(), BTreeSet::new());
         for entry in tree.enclosing_scope(tree.scope_of_edge(graph, leaf)) {
             let NodeKind::MapEntry(map) = &graph.node(entry).kind else { return false };
             known.extend(map.params.iter().cloned());
             used.extend(map.ranges.free_symbols());
+            given.extend(
+                graph.each_in_edge(entry).filter_map(|(_, edge)| edge.given_symbol()).map(Symbol::of),
+            );
         }
+        // Data may give another value in each run, also to a name that has one outside.
+        known.retain(|symbol| !given.contains(symbol));
         let footprint = Footprint::of_node(site.sdfg, state, graph.edge(leaf).src);
         let mut written = footprint.writes.iter().filter(|part| part.edge == Some((state, leaf)));
         written.all(|part| {

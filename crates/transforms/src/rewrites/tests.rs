@@ -139,6 +139,32 @@ fn tiles_have_symbolic_sizes_if_they_are_positive() {
     assert!(tiled.contains("0:N:N + 1"), "{tiled}");
 }
 
+/// A new symbol has no name that code assigns to.
+#[test]
+fn new_symbols_leave_variables_of_tasklets_alone() {
+    let tiled = two_maps("k").replace("{ y = x + 1 }", "{\n i_tile0 = x + 1\n y = i_tile0\n }");
+    let text = after(&tiled, MapTiling::new([4]).at("add")).expect("tiles");
+    assert!(text.contains("i_tile1 = 0:N:4"), "{text}");
+    let looped = "sdfg p {
+  symbol N: i64
+  array A: f64[N]
+  for l: i = 0:N {
+    state s {
+      access A
+      access B = A
+      tasklet t (x) -> (y) {
+        i_strip0 = 2.5 * x
+        y = i_strip0
+      }
+      A -> t.x: A[i]
+      t.y -> B: A[i]
+    }
+  }
+}";
+    let text = after(looped, LoopStripMining { size: 4 }).expect("strips");
+    assert!(text.contains("i_strip1 = 0:N:4"), "{text}");
+}
+
 #[test]
 fn matches_without_required_parameters_are_refused() {
     let pipeline = Pipeline::on(program(&two_maps("k")));

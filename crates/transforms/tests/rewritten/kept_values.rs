@@ -174,3 +174,52 @@ fn parts_without_elements_of_earlier_runs_go() {
         assert_eq!(difference(&before, pipeline.program()), None);
     }
 }
+
+/// Data give the map another first element in each run, by a name that has a value outside.
+#[test]
+fn elements_that_data_decide_are_not_the_same() {
+    let given = in_turns(&written_part("2 * r + b:2 * r + 2"), "A")
+        .replace("for l: t = 0:2", "for l: t = 0:3")
+        .replace(
+            "  transient array P",
+            "  symbol b: i64\n  constant array L: i64[4] = [0, 1, 1, 0]\n  transient array P",
+        )
+        .replace("      access P\n", "      access P\n      access L\n");
+    let at_the_inner_map = given
+        .replace("        n.P -> m.P\n", "        m.L -> n@b: L[t]\n        n.P -> m.P\n")
+        .replace("      m.P -> P\n", "      L -> m.L\n      m.P -> P\n");
+    let at_the_outer_map = given.replace("      m.P -> P\n", "      L -> m@b: L[t]\n      m.P -> P\n");
+    for text in [at_the_inner_map, at_the_outer_map] {
+        let refused = refuses_rightly(&text, &RedundantRedistribution::default());
+        assert!(refused.contains("may keep elements of an earlier run"), "{refused}");
+    }
+}
+
+/// The container that would stay ends with the state, and keeps nothing.
+#[test]
+fn containers_of_one_state_keep_no_elements() {
+    let text = "sdfg p {
+  array B: f64[4] distribution(grid(2)[balanced(0)])
+  transient array A: f64[4] lifetime(state) distribution(grid(2)[balanced(0)])
+  transient array P: f64[4] distribution(grid(2)[balanced(0)])
+  for l: t = 0:3 {
+    state s {
+      access A
+      access P
+      access B
+      map m [r = 0:2] schedule(mpi) {
+        map n [i = 2 * r + min(t, 1):2 * r + 2] {
+          tasklet w () -> (y) { y = 1.0 + t }
+          w.y -> n.P: P[i]
+        }
+        n.P -> m.P
+      }
+      m.P -> P
+      P -> A
+      A -> B
+    }
+  }
+}";
+    let refused = refuses_rightly(text, &RedundantRedistribution::default());
+    assert!(refused.contains("may keep elements of an earlier run"), "{refused}");
+}
