@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::analysis::callbacks::scope_calls_back;
+use sdfg::analysis::consumed_by;
 use sdfg::analysis::symbols::bound_symbols;
-use sdfg::analysis::{ScopeTree, consumed_by};
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{
     Access, ContainerId, ContainerKind, EdgeId, Flow, Lifetime, Map, Memlet, NodeId, NodeKind, StateId,
@@ -249,7 +249,7 @@ fn renaming(from: &Map, to: &Map) -> BTreeMap<Symbol, Expr> {
 impl<'p> MapPair<'p> {
     /// The calls of the first map come before those of the second one.
     pub(super) fn check_callbacks(&self, site: &Site<'_>) -> Result<(), Refusal> {
-        let tree = ScopeTree::of(site.state());
+        let tree = site.scopes();
         if self.entries.into_iter().all(|entry| scope_calls_back(site.state(), &tree, entry)) {
             return Err(Refusal::structure(
                 site.label(2),

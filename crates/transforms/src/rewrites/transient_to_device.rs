@@ -1,6 +1,6 @@
 //! [`TransientToDevice`].
 
-use sdfg::analysis::{ScopeTree, Use};
+use sdfg::analysis::Use;
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{Container, ContainerKind, Flow, NodeKind, Storage};
 use serde::{Deserialize, Serialize};
@@ -131,7 +131,7 @@ impl Transformation for TransientToDevice {
         for used in site.uses().of(id) {
             match *used {
                 Use::Access(state, node) => {
-                    if ScopeTree::of(site.sdfg.state(state)).scope_of(node).is_some() {
+                    if site.scopes_of(state).scope_of(node).is_some() {
                         return Err(Refusal::container(&container.name, "has an access node in a scope"));
                     }
                 }
