@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sdfg_graph::analysis::RegionGraph;
 use sdfg_graph::analysis::symbols::{UNDECLARED_SYMBOL, assigned_symbols};
+use sdfg_graph::analysis::{RegionGraph, ancestors};
 use sdfg_graph::ir::draft::DraftState;
 use sdfg_graph::ir::{
     Block, BlockId, BlockKind, Branch, ContainerId, Flow, Loop, NestedSdfg, NodeId, NodeKind, RegionId, Sdfg,
@@ -110,18 +110,6 @@ impl Editor<'_> {
         }
         Ok((block, node))
     }
-}
-
-/// Nodes with all nodes from which a path leads to them.
-fn ancestors(graph: &State, nodes: impl IntoIterator<Item = NodeId>) -> BTreeSet<NodeId> {
-    let mut waiting: Vec<NodeId> = nodes.into_iter().collect();
-    let mut found = BTreeSet::new();
-    while let Some(id) = waiting.pop() {
-        if found.insert(id) {
-            waiting.extend(graph.each_in_edge(id).map(|(_, edge)| edge.src));
-        }
-    }
-    found
 }
 
 /// Label of a return in a loop or branch.

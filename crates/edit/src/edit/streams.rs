@@ -1,7 +1,7 @@
 //! Streams that begin without elements where their lifetime begins: moved to another place, they would keep what was pushed before.
 
 use sdfg_graph::analysis::accesses::control_flow_reads;
-use sdfg_graph::analysis::executions::{ExecutionTable, Frequency};
+use sdfg_graph::analysis::executions::ExecutionTable;
 use sdfg_graph::analysis::owning_scopes;
 use sdfg_graph::ir::{BlockId, BlockKind, ContainerId, Lifetime, NodeId, Sdfg, StateId};
 
@@ -69,6 +69,5 @@ pub(super) fn streams_of_scope(sdfg: &Sdfg, state: StateId, entry: NodeId) -> Ve
 
 /// Whether a block may run more than once in a call of its SDFG.
 fn may_repeat(sdfg: &Sdfg, block: BlockId) -> bool {
-    let executions = ExecutionTable::of(sdfg).of_block(sdfg, block);
-    !executions.loops.is_empty() || executions.frequency == Frequency::Unbounded
+    ExecutionTable::of(sdfg).of_block(sdfg, block).may_repeat()
 }

@@ -34,6 +34,13 @@ pub struct Executions {
     pub frequency: Frequency,
 }
 
+impl Executions {
+    /// Whether the block may run more than once.
+    pub fn may_repeat(&self) -> bool {
+        !self.loops.is_empty() || self.frequency == Frequency::Unbounded
+    }
+}
+
 /// Answers for the blocks of one SDFG.
 #[derive(Clone, Debug)]
 pub struct ExecutionTable {

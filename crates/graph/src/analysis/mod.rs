@@ -88,7 +88,7 @@ pub use memlet_path::{consumed_by, is_leaf, leaf_edges, memlet_path, memlet_root
 pub use memlet_tree::MemletTrees;
 pub use own_parts::{HaloRead, halo_reads, owned_part, part_start, reads_own_elements};
 pub use owning_scopes::owning_scopes;
-pub use reachability::{followers, leads_to, node_leads_to, reached};
+pub use reachability::{ancestors, followers, leads_to, node_leads_to, reached};
 pub use reaching::{ReachingDefinitions, ReachingSymbols};
 pub use region_graph::RegionGraph;
 pub use scope_tree::{ScopeTree, scope_around};

@@ -78,6 +78,18 @@ pub fn node_leads_to(state: &State, from: NodeId, to: NodeId) -> bool {
     }
 }
 
+/// Nodes of a state with all nodes from which a path leads to them.
+pub fn ancestors(state: &State, nodes: impl IntoIterator<Item = NodeId>) -> BTreeSet<NodeId> {
+    let mut waiting: Vec<NodeId> = nodes.into_iter().collect();
+    let mut found = BTreeSet::new();
+    while let Some(id) = waiting.pop() {
+        if found.insert(id) {
+            waiting.extend(state.each_in_edge(id).map(|(_, edge)| edge.src));
+        }
+    }
+    found
+}
+
 /// One side of a search from both ends.
 struct Side<F, I> {
     seen: BTreeSet<NodeId>,

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use sdfg::analysis::executions::{ExecutionTable, Frequency};
+use sdfg::analysis::executions::ExecutionTable;
 use sdfg::analysis::{Footprint, leaf_edges};
 use sdfg::ir::{ContainerId, EdgeId, Lifetime, NodeId, NodeKind, StateId};
 use sdfg::subset::Subset;
@@ -56,7 +56,7 @@ fn outlives_state(site: &Site<'_>, id: ContainerId) -> bool {
 fn runs_once(site: &Site<'_>, state: StateId) -> bool {
     let block = state_block(site.sdfg, state);
     let runs = block.map(|block| ExecutionTable::of(site.sdfg).of_block(site.sdfg, block));
-    runs.is_some_and(|runs| runs.loops.is_empty() && runs.frequency != Frequency::Unbounded)
+    runs.is_some_and(|runs| !runs.may_repeat())
 }
 
 /// Whether something else than some edges of the state writes a container, by any name.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sdfg::analysis::{ScopeTree, bound_alias};
+use sdfg::analysis::{ScopeTree, ancestors, bound_alias};
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{BlockKind, ContainerId, Edge, EdgeId, Flow, Node, NodeId, State, StateId};
 use serde::{Deserialize, Serialize};
@@ -237,15 +237,6 @@ fn add_bindings(state: &State, part: &mut BTreeSet<NodeId>) {
     }
 }
 
-/// The nodes that lead to a node: one search for all of them, since each match of a state asks.
-fn nodes_before(state: &State, node: NodeId) -> BTreeSet<NodeId> {
-    let (mut found, mut waiting) = (BTreeSet::new(), vec![node]);
-    while let Some(next) = waiting.pop() {
-        waiting.extend(state.each_in_edge(next).map(|(_, edge)| edge.src).filter(|src| found.insert(*src)));
-    }
-    found
-}
-
 /// The nodes of a state around a map.
 struct Parts {
     /// What leads to the map, apart from access nodes that nothing writes.
@@ -259,8 +250,9 @@ impl Parts {
         let tree = ScopeTree::of(state);
         let exit = state.exit_of(entry).unwrap_or(entry);
         let is_source = |node: NodeId| is_source(state, node);
-        let earlier = nodes_before(state, entry);
-        let leads = |node: &&NodeId| earlier.contains(node);
+        // One search for all nodes, since each match of a state asks.
+        let earlier = ancestors(state, [entry]);
+        let leads = |node: &&NodeId| **node != entry && earlier.contains(node);
         let first = tree.children(None).iter().filter(leads).filter(|node| !is_source(**node));
         let mut before: BTreeSet<NodeId> = first.copied().collect();
         for node in before.clone() {
