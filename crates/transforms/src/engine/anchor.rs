@@ -3,6 +3,7 @@
 use sdfg::ir::Sdfg;
 use sdfg::path::ElementPath;
 
+use super::found::places_of;
 use super::shared_arguments::checked;
 use super::{Conditions, Match, Site, Tables, TransformError, Transformation, places};
 
@@ -90,6 +91,7 @@ impl Anchor {
         all: &[Match],
     ) -> Result<Match, TransformError> {
         let name = transformation.metadata().name;
+        let unlisted;
         let mut fitting: Vec<&Match> = match self {
             Anchor::Number(number) => {
                 let found = all.get(*number).cloned();
@@ -104,7 +106,13 @@ impl Anchor {
                     let mut rest = places.iter();
                     wanted.iter().all(|place| rest.any(|other| other == place))
                 };
-                all.iter().filter(contains).collect()
+                let listed: Vec<&Match> = all.iter().filter(contains).collect();
+                if listed.is_empty() {
+                    unlisted = places_of(program, transformation, &wanted);
+                    unlisted.iter().collect()
+                } else {
+                    listed
+                }
             }
         };
         if fitting.len() > 1 {

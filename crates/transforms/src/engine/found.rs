@@ -266,8 +266,8 @@ impl<'p> Site<'p> {
     }
 }
 
-/// Every place at which the pattern of a transformation occurs, in a fixed order: of each SDFG the states and regions by id,
-/// then the SDFGs that it calls.
+/// Every place at which the pattern of a transformation occurs and that it lists ([`Transformation::places_in`]), in a fixed
+/// order: of each SDFG the states and regions by id, then the SDFGs that it calls.
 pub fn places(program: &Sdfg, transformation: &dyn Transformation) -> Vec<Match> {
     places_with(program, transformation, &mut Hosts::default())
 }
@@ -291,6 +291,10 @@ pub(super) fn places_with(
         match &pattern {
             Pattern::Nodes { nodes, .. } => {
                 for (id, state) in sdfg.states() {
+                    if let Some(listed) = transformation.places_in(state) {
+                        found.extend(listed.into_iter().map(|nodes| new(Matched::Nodes(id, nodes))));
+                        continue;
+                    }
                     let all = hosts.of_state(state).matches(state, nodes, &shape);
                     found.extend(all.iter().map(|nodes| new(Matched::Nodes(id, nodes.clone()))));
                 }
@@ -309,6 +313,48 @@ pub(super) fn places_with(
     };
     each_with_hosts(program, &mut Vec::new(), hosts, &mut search);
     found
+}
+
+/// The places of a pattern of nodes that contain these elements, in the order of the pattern, also where the transformation does
+/// not list them.
+pub(super) fn places_of(
+    program: &Sdfg,
+    transformation: &dyn Transformation,
+    elements: &[ElementPlace],
+) -> Vec<Match> {
+    let Pattern::Nodes { nodes, edges } = transformation.pattern() else { return Vec::new() };
+    let Some(ElementPlace { calls, target: Target::Node(id, _) }) = elements.first() else {
+        return Vec::new();
+    };
+    let inside = ElementPlace { calls: calls.clone(), target: Target::Sdfg };
+    let Some(state) = inside.sdfg(program).and_then(|sdfg| sdfg.get_state(*id)) else { return Vec::new() };
+    let node_of = |place: &ElementPlace| match place.target {
+        Target::Node(other, node) if other == *id && place.calls == *calls => Some(node),
+        _ => None,
+    };
+    let Some(named) = elements.iter().map(node_of).collect::<Option<Vec<NodeId>>>() else {
+        return Vec::new();
+    };
+    let shape = Shape::new(nodes.len(), edges);
+    let host = Host::of_state(state);
+    let mut found = BTreeSet::new();
+    // Patterns have few nodes: each choice of the positions of the elements is a search.
+    for choice in 0_u32..1 << nodes.len() {
+        let positions: Vec<usize> = (0..nodes.len()).filter(|at| choice & (1 << at) != 0).collect();
+        if positions.len() != named.len() {
+            continue;
+        }
+        let fits = |at: usize, node: NodeId| {
+            let kind = &state.node(node).kind;
+            // A scope is named by its entry.
+            let is_named = |named: NodeId| named == node || kind.exit_of() == Some(named);
+            let own = positions.iter().position(|position| *position == at);
+            nodes[at].1.fits(kind) && own.is_none_or(|own| is_named(named[own]))
+        };
+        found.extend(monomorphisms(&host, &shape, &fits));
+    }
+    let new = |nodes| Match { calls: calls.clone(), elements: Matched::Nodes(*id, nodes) };
+    found.into_iter().map(new).collect()
 }
 
 /// A function of an SDFG, the calls that lead to it, and the graphs of states.

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use sdfg::edit::{EditError, Editor};
+use sdfg::ir::{NodeId, State};
 
 use super::{Evidence, Match, Metadata, Refusal, Site};
 use crate::pattern::Pattern;
@@ -21,6 +22,14 @@ pub trait Transformation: fmt::Debug {
 
     /// The graph that the transformation looks for.
     fn pattern(&self) -> Pattern;
+
+    /// The places of the pattern in a state that are listed, sorted; `None` if all are.
+    ///
+    /// A pattern with two nodes beside a third one has as many places as the square of the neighbours. Such a transformation
+    /// may list those that are worth a check. Paths still name the others.
+    fn places_in(&self, _state: &State) -> Option<Vec<Vec<NodeId>>> {
+        None
+    }
 
     /// Decides whether the rewrite keeps the meaning of the program at a match.
     ///

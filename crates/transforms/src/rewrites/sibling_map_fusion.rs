@@ -1,8 +1,12 @@
 //! [`SiblingMapFusion`].
 
+use std::collections::BTreeSet;
+
 use sdfg::analysis::node_leads_to;
 use sdfg::edit::{EditError, Editor};
-use sdfg::ir::{Flow, NodeId, NodeKind};
+use sdfg::ir::{Flow, Map, NodeId, NodeKind, State};
+use sdfg::subset::Range;
+use sdfg::symbolic::Expr;
 use serde::{Deserialize, Serialize};
 
 use super::map_pair::MapPair;
@@ -16,6 +20,9 @@ use crate::pattern::{NodeClass, Pattern};
 ///
 /// The ranges are proved to be the same, and no path leads from one map to the other. The maps share no memory that one of them
 /// writes, also by other names. Conditions around the state, and assumptions of the step, count for these proofs.
+///
+/// Of the maps that read one access node, `match` lists each with the next eight that may have its range. A step with the paths of
+/// two maps joins any two.
 ///
 /// # Refusals
 ///
@@ -153,6 +160,26 @@ impl Transformation for SiblingMapFusion {
         }
     }
 
+    fn places_in(&self, state: &State) -> Option<Vec<Vec<NodeId>>> {
+        let mut found = Vec::new();
+        for (shared, node) in state.nodes() {
+            if node.kind.container().is_none() {
+                continue;
+            }
+            let readers: BTreeSet<NodeId> = state.each_out_edge(shared).map(|(_, edge)| edge.dst).collect();
+            let map_of = |entry: NodeId| match &state.node(entry).kind {
+                NodeKind::MapEntry(map) => Some((entry, map)),
+                _ => None,
+            };
+            let maps: Vec<(NodeId, &Map)> = readers.into_iter().filter_map(map_of).collect();
+            for (at, (first, map)) in maps.iter().enumerate() {
+                let later = maps[at + 1..].iter().filter(|(_, other)| may_be_alike(map, other));
+                found.extend(later.take(NEXT).map(|(second, _)| vec![shared, *first, *second]));
+            }
+        }
+        Some(found)
+    }
+
     fn check(&self, site: &Site<'_>) -> Result<Evidence, Refusal> {
         let pair = siblings(site)?;
         let mut evidence = Evidence::default();
@@ -176,6 +203,19 @@ impl Transformation for SiblingMapFusion {
     fn apply(&self, editor: &mut Editor<'_>, found: &Match) -> Result<(), EditError> {
         map_fusion::join(editor, found.state(), [found.node(1), found.node(2)], &[])
     }
+}
+
+/// The number of later maps that a map is listed with. A container that more maps read has places in the square of their number.
+const NEXT: usize = 8;
+
+/// Whether two maps may have the same ranges: bounds that differ are no constants.
+fn may_be_alike(one: &Map, other: &Map) -> bool {
+    let ends = |map: &Map| -> Vec<Option<i64>> {
+        let ends = |range: &Range| [&range.begin, &range.end, &range.step, &range.tile].map(Expr::as_int);
+        map.ranges.0.iter().flat_map(ends).collect()
+    };
+    one.params.len() == other.params.len()
+        && ends(one).into_iter().zip(ends(other)).all(|pair| !matches!(pair, (Some(a), Some(b)) if a != b))
 }
 
 /// The maps of a match.

@@ -1,6 +1,7 @@
 //! Maps that read the same container become one: by proofs, and by force.
 
 use sdfg_transforms::rewrites::SiblingMapFusion;
+use sdfg_transforms::{Pipeline, Step};
 
 use super::support::{applies, parsed, refuses, refuses_rightly};
 
@@ -89,4 +90,62 @@ fn an_order_is_no_read() {
     parsed(&text);
     let refused = refuses(&text, &SiblingMapFusion::default());
     assert!(refused.contains("is not read by both maps"), "{refused}");
+}
+
+/// Maps `m0` and on that read `A`, each over its own row or all over the same range.
+fn many(n: usize, range: impl Fn(usize) -> String) -> String {
+    let mut text = String::from("sdfg p {\n  symbol N: i64\n  array A: f64[N]\n");
+    for at in 0..n {
+        text += &format!("  array T{at}: f64[N]\n");
+    }
+    text += "  state s {\n    access A\n";
+    let mut edges = String::new();
+    for at in 0..n {
+        text += &format!(
+            "    access T{at}\n    map m{at} [i = {}] {{\n      tasklet t{at} (x) -> (y) {{ y = x + {at} }}\n",
+            range(at)
+        );
+        text += &format!("      m{at}.A -> t{at}.x: A[i]\n      t{at}.y -> m{at}.T: T{at}[i]\n    }}\n");
+        edges += &format!("    A -> m{at}.A\n    m{at}.T -> T{at}\n");
+    }
+    text + &edges + "  }\n}\n"
+}
+
+#[test]
+fn many_maps_around_one_container_are_listed_with_their_next_ones() {
+    let places = |text: &str| sdfg_transforms::places(&parsed(text), &SiblingMapFusion::default()).len();
+    let same = |_| "0:N".to_owned();
+    assert_eq!(places(&many(9, same)), 9 * 8 / 2);
+    assert_eq!(places(&many(100, same)), 8 * 7 / 2 + 8 * (100 - 8));
+    // Constant ranges that differ are no pairs.
+    assert_eq!(places(&many(100, |at| format!("{at}:{at} + 1"))), 0);
+    let every_second = |at: usize| if at % 2 == 0 { "0:N".to_owned() } else { "1:N".to_owned() };
+    assert_eq!(places(&many(6, every_second)), 3 + 3);
+}
+
+#[test]
+fn paths_reach_maps_that_are_not_listed_together() {
+    let text = many(20, |_| "0:N".to_owned());
+    for (first, second) in [("m0", "m19"), ("m19", "m0")] {
+        let mut pipeline = Pipeline::on(parsed(&text));
+        let step = SiblingMapFusion::at(first, second);
+        pipeline.apply(step).unwrap_or_else(|error| panic!("{first}, {second}: {error}"));
+        let after = sdfg::text::print(pipeline.program());
+        assert_eq!(after.matches("map ").count(), 19, "{after}");
+        assert!(
+            after.contains(&format!("map {first}.fused0")) || after.contains("fused0\" [i = 0:N]"),
+            "{after}"
+        );
+    }
+    let refused = Pipeline::on(parsed(&text)).apply(SiblingMapFusion::at("m0", "t3")).map(|_| ());
+    let message = refused.expect_err("a tasklet is no map").to_string();
+    assert!(message.contains("m0"), "{message}");
+}
+
+#[test]
+fn all_maps_become_one_at_every_place() {
+    let mut pipeline = Pipeline::on(parsed(&many(30, |_| "0:N".to_owned())));
+    let step = Step::from(SiblingMapFusion::default()).everywhere(None);
+    pipeline.apply(step).expect("it applies");
+    assert_eq!(sdfg::text::print(pipeline.program()).matches("map ").count(), 1);
 }
