@@ -82,7 +82,7 @@ impl Group {
 pub enum Soundness {
     /// Bit by bit.
     Always,
-    /// Up to the rounding of sums in another order.
+    /// Up to the rounding of sums in another order, and the sign of sums that are zero.
     ChangesRounding,
     /// Where the program declares that any of several results will do, another one may come out.
     ChangesDeclaredNondeterminism,

@@ -97,7 +97,7 @@ use crate::pattern::{NodeClass, Pattern};
 ///
 /// The node has the meaning of the map: each element of the result gets the sum of the same products,
 /// combined with the value that it had. Expansions may add in another order, so results may differ in
-/// rounding.
+/// rounding. They begin with 0.0, so an element that is -0.0 becomes 0.0 where the sum is empty or zero.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LiftToLibrary {}

@@ -136,7 +136,10 @@ impl Transformation for StateFission {
         let (mut state, entry) = (found.state(), found.node(0));
         let label = editor.state(state)?.node(entry).label.clone();
         write_alone(editor, state, entry)?;
-        let parts = Parts::of(editor.state(state)?, entry);
+        let mut parts = Parts::of(editor.state(state)?, entry);
+        if read_alone(editor, state, &parts.before)? {
+            parts = Parts::of(editor.state(state)?, entry);
+        }
         let mut entry = entry;
         wait_for_nothing(editor, state, &parts.before)?;
         if !parts.before.is_empty() {
@@ -154,6 +157,8 @@ impl Transformation for StateFission {
         let parts = Parts::of(graph, entry);
         if !parts.after(graph).is_empty() {
             wait_for_nothing(editor, state, &parts.own)?;
+            let after = parts.after(editor.state(state)?);
+            wait_behind(editor, state, &parts.own, &after)?;
             let Some(block) = state_block(editor.sdfg(), state) else {
                 return Err(EditError::NoState(state));
             };
@@ -181,6 +186,64 @@ fn wait_for_nothing(
     idle.into_iter().try_for_each(|edge| editor.remove_edge(state, edge))
 }
 
+/// Moves the order of access nodes that the map writes behind nodes of the last part to what follows these access nodes: the map
+/// does not wait for nodes that do not lead to it.
+fn wait_behind(
+    editor: &mut Editor<'_>,
+    state: StateId,
+    own: &BTreeSet<NodeId>,
+    after: &BTreeSet<NodeId>,
+) -> Result<(), EditError> {
+    let graph = editor.state(state)?;
+    let waits = |edge: &Edge| {
+        matches!(edge.memlet.flow, Flow::Order)
+            && after.contains(&edge.src)
+            && own.contains(&edge.dst)
+            && graph.node(edge.dst).kind.container().is_some()
+    };
+    let moved: Vec<(EdgeId, NodeId, NodeId)> =
+        graph.edges().filter(|(_, edge)| waits(edge)).map(|(id, edge)| (id, edge.src, edge.dst)).collect();
+    for (edge, src, dst) in moved {
+        let next: BTreeSet<NodeId> =
+            editor.state(state)?.each_out_edge(dst).map(|(_, edge)| edge.dst).collect();
+        for node in next {
+            editor.add_order(state, src, node)?;
+        }
+        editor.remove_edge(state, edge)?;
+    }
+    Ok(())
+}
+
+/// Gives the first part access nodes of its own for what it reads from access nodes that nothing writes and that other parts read,
+/// too. Tells whether there are any.
+fn read_alone(editor: &mut Editor<'_>, state: StateId, before: &BTreeSet<NodeId>) -> Result<bool, EditError> {
+    let graph = editor.state(state)?;
+    let reads = |edge: &Edge| {
+        before.contains(&edge.dst)
+            && !before.contains(&edge.src)
+            && !matches!(edge.memlet.flow, Flow::Order)
+            && is_source(graph, edge.src)
+    };
+    let shared: Vec<(EdgeId, NodeId)> =
+        graph.edges().filter(|(_, edge)| reads(edge)).map(|(id, edge)| (id, edge.src)).collect();
+    let mut own = BTreeMap::new();
+    for (edge, node) in &shared {
+        let source = match own.get(node) {
+            Some(source) => *source,
+            None => *own.entry(*node).or_insert(copy_of_access(editor, state, *node)?),
+        };
+        editor.redirect_source(state, *edge, source, None)?;
+    }
+    Ok(!shared.is_empty())
+}
+
+/// A new access node of the container of another one.
+fn copy_of_access(editor: &mut Editor<'_>, state: StateId, node: NodeId) -> Result<NodeId, EditError> {
+    let Node { label, kind, .. } = editor.state(state)?.node(node).clone();
+    let label = editor.derived_label(state, &label, "first")?;
+    editor.add_node(state, Node { label, kind, loc: None })
+}
+
 /// Gives a map access nodes of its own for what it writes to access nodes that others write, too. These others do not lead to the
 /// map, and run after it now; its elements stay in the container.
 fn write_alone(editor: &mut Editor<'_>, state: StateId, entry: NodeId) -> Result<(), EditError> {
@@ -196,13 +259,7 @@ fn write_alone(editor: &mut Editor<'_>, state: StateId, entry: NodeId) -> Result
     for (edge, node) in shared {
         let target = match own.get(&node) {
             Some(target) => *target,
-            None => {
-                let Node { label, kind, .. } = editor.state(state)?.node(node).clone();
-                let label = editor.derived_label(state, &label, "first")?;
-                let target = editor.add_node(state, Node { label, kind, loc: None })?;
-                own.insert(node, target);
-                target
-            }
+            None => *own.entry(node).or_insert(copy_of_access(editor, state, node)?),
         };
         editor.redirect_destination(state, edge, target, None)?;
     }

@@ -121,3 +121,112 @@ fn results_of_code_before_a_map_stay_with_it() {
     assert!(states[0].contains("old.o -> kept") && states[0].contains("old.c -> sum"), "{text}");
     assert!(states[1].contains("map m") && !states[1].contains("kept"), "{text}");
 }
+
+/// A map, and another one that reads what the first one wrote. Both read one access node.
+const SHARED: &str = "sdfg p {
+  symbol N: i64
+  array A: f64[N]
+  array T: f64[N]
+  array B: f64[N]
+  state s {
+    access A
+    access T
+    access B
+    map n [i = 0:N] {
+      tasklet t (x) -> (y) { y = 2 * x }
+      n.A -> t.x: A[i]
+      t.y -> n.T: T[i]
+    }
+    map m [i = 0:N] {
+      tasklet u (x, s) -> (y) { y = s * x }
+      m.A -> u.x: A[i]
+      m.T -> u.s: T[N - 1 - i]
+      u.y -> m.B: B[i]
+    }
+    A -> n.A
+    n.T -> T
+    A -> m.A
+    T -> m.T
+    m.B -> B
+  }
+}";
+
+/// Applies it at a map; gives the states.
+fn states_after(text: &str, label: &str) -> Vec<String> {
+    let before = parsed(text);
+    let mut after = before.clone();
+    apply(&mut after, &StateFission::default(), &at(text, label)).unwrap_or_else(|error| panic!("{error}"));
+    let text = sdfg::text::print(&after);
+    assert_eq!(difference(&before, &after), None, "{text}");
+    text.split("state ").skip(1).map(str::to_owned).collect()
+}
+
+/// Each part has an access node of what both read.
+#[test]
+fn parts_may_read_the_same() {
+    let states = states_after(SHARED, "m");
+    assert_eq!(states.len(), 2, "{states:?}");
+    assert!(states.iter().all(|state| state.contains(" = A") || state.contains("access A")), "{states:?}");
+    assert!(states[0].contains("map n") && states[1].contains("map m"), "{states:?}");
+    // Also by a view.
+    let view = SHARED
+        .replace("  array T:", "  view V: f64[N]\n  array T:")
+        .replace("    access T\n", "    access V\n    access T\n")
+        .replace("    A -> n.A", "    bind A -> V: A[0:N]\n    V -> n.A")
+        .replace("    A -> m.A", "    V -> m.A")
+        .replace("n.A -> t.x: A[i]", "n.A -> t.x: V[i]")
+        .replace("m.A -> u.x: A[i]", "m.A -> u.x: V[i]");
+    let states = states_after(&view, "m");
+    assert!(states.iter().all(|state| state.contains("bind A")), "{states:?}");
+}
+
+/// The map does not wait for what only its results wait for.
+#[test]
+fn orders_of_results_are_kept_behind_them() {
+    let program = |more: &str| {
+        format!(
+            "sdfg p {{
+  symbol N: i64
+  array A: f64[N]
+  array B: f64[N]
+  array C: f64[N]
+  array D: f64[N]
+  state s {{
+    access A
+    access B
+    access C
+    access D
+    map m [i = 0:N] {{
+      tasklet t (x) -> (y) {{ y = 2.0 * x }}
+      m.A -> t.x: A[i]
+      t.y -> m.B: B[i]
+    }}
+    map n [i = 0:N] {{
+      tasklet v (x) -> (y) {{ y = 3.0 * x }}
+      n.A -> v.x: A[i]
+      v.y -> n.C: C[i]
+    }}
+    map last [i = 0:N] {{
+      tasklet w (x, z) -> (y) {{ y = x + z }}
+      last.B -> w.x: B[i]
+      last.C -> w.z: C[N - 1 - i]
+      w.y -> last.D: D[i]
+    }}
+    A -> m.A
+    A -> n.A
+    m.B -> B
+    n.C -> C
+    B -> last.B
+    last.D -> D
+{more}
+  }}
+}}"
+        )
+    };
+    // `last` reads what `n` wrote, and waits for it by the order of `B` alone.
+    let ordered = program("    access again = C\n    again -> last.C\n    order C -> B");
+    let states = states_after(&ordered, "m");
+    assert_eq!(states.len(), 2, "{states:?}");
+    assert!(states[0].contains("map m") && states[1].contains("map last"), "{states:?}");
+    assert!(states[1].contains("order C -> last") || states[1].contains("order C_1 -> last"), "{states:?}");
+}
