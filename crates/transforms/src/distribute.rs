@@ -7,12 +7,15 @@
 //! replays them. [`Distribute`] does all of it.
 
 mod choice;
+mod given;
 mod whole;
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 pub use choice::{Chosen, Communication, Way};
+use given::divisions;
+pub use given::{OperationProblem, strategy_of};
 use sdfg::analysis::{ScopeTree, is_leaf};
 use sdfg::ir::{BlockKind, Blocks, ContainerId, NodeKind, Sdfg};
 use sdfg::path::{ElementPath, ElementPlace, Target};
@@ -28,6 +31,7 @@ use crate::rewrites::{
     RedundantRedistribution, StateFission,
 };
 use crate::strategy::model::ModelError;
+use crate::strategy::strategy_file::entry;
 use crate::strategy::{self, SearchError, StrategyFile};
 
 /// Why a program is not divided: there is no strategy for it, or the given one belongs to another program.
@@ -46,37 +50,15 @@ pub enum DistributeError {
     /// The proof of the strategy does not hold.
     #[error("the proof of the strategy does not hold: {0}")]
     Proof(#[from] strategy::Rejected),
-    /// The strategy names no paths of a program.
-    #[error("operation `{name}` has no path: this strategy is for a graph with costs, not for a program")]
-    NoPath {
-        /// The operation.
-        name: String,
-    },
-    /// The program has no such map.
-    #[error("the strategy divides `{path}`, and the program has no map there")]
-    NoMap {
-        /// The path in the strategy.
-        path: Box<ElementPath>,
-    },
-    /// The map has other dimensions.
-    #[error("the strategy divides {found} dimensions of `{path}`, which has {expected}")]
-    Dimensions {
-        /// The map.
-        path: Box<ElementPath>,
-        /// Dimensions of the map.
-        expected: usize,
-        /// Dimensions in the strategy.
-        found: usize,
-    },
-    /// An operation has more parts than there are ranks.
-    #[error("`{path}` is divided into {parts} parts, and the strategy is for {ranks} ranks")]
-    TooManyParts {
-        /// The map.
-        path: Box<ElementPath>,
-        /// Its number of parts.
-        parts: u64,
-        /// Number of ranks.
-        ranks: u32,
+    /// An operation of the strategy is none of the program.
+    #[error("{}: {problem}", entry(*.index, .path))]
+    Operation {
+        /// The operation in the file, counted from 0.
+        index: usize,
+        /// Its path, or its name if it has none.
+        path: String,
+        /// The error.
+        problem: OperationProblem,
     },
 }
 
@@ -254,39 +236,6 @@ pub fn outer_maps(program: &Sdfg) -> Vec<(ElementPath, usize)> {
 /// model of the program.
 pub fn data_parallel(program: &Sdfg, ranks: u32) -> Vec<(ElementPath, Vec<u32>)> {
     outer_maps(program).into_iter().map(|(path, _)| (path, vec![ranks])).collect()
-}
-
-/// The maps to divide with the parts of their dimensions.
-fn divisions(
-    program: &Sdfg,
-    strategy: &StrategyFile,
-) -> Result<Vec<(ElementPath, Vec<u32>)>, DistributeError> {
-    let mut steps = Vec::new();
-    for operation in &strategy.operations {
-        if operation.path.is_empty() {
-            return Err(DistributeError::NoPath { name: operation.name.clone() });
-        }
-        if operation.op != "Map" {
-            continue;
-        }
-        let path = operation.path.clone();
-        let boxed = || Box::new(path.clone());
-        let missing = || DistributeError::NoMap { path: boxed() };
-        let place = path.resolve(program).map_err(|_| missing())?;
-        let sdfg = place.sdfg(program).ok_or_else(missing)?;
-        let Target::Node(state, node) = place.target else { return Err(missing()) };
-        let NodeKind::MapEntry(map) = &sdfg.state(state).node(node).kind else { return Err(missing()) };
-        let (expected, found) = (map.params.len(), operation.configuration.len());
-        if expected != found {
-            return Err(DistributeError::Dimensions { path: boxed(), expected, found });
-        }
-        let parts: u64 = operation.configuration.iter().map(|parts| u64::from(*parts)).product();
-        if parts > u64::from(strategy.procs) {
-            return Err(DistributeError::TooManyParts { path: boxed(), parts, ranks: strategy.procs });
-        }
-        steps.push((path, operation.configuration.clone()));
-    }
-    Ok(steps)
 }
 
 /// The containers at both ends of a match; `None` if it is not in the outermost SDFG, or not there any more.

@@ -7,7 +7,8 @@ use sdfg::ir::Sdfg;
 use sdfg::validate::{Validated, validate};
 use sdfg_library::ExpandLibrary;
 use sdfg_transforms::distribute::{
-    Distributed, DivisionOptions, Way, data_parallel, distribute, distribute_by, prepare,
+    DistributeError, Distributed, DivisionOptions, Way, data_parallel, distribute, distribute_by, prepare,
+    strategy_of,
 };
 use sdfg_transforms::strategy::StrategyFile;
 use sdfg_transforms::strategy::model::ModelOptions;
@@ -49,7 +50,7 @@ pub(crate) struct DistributeCommand {
     #[arg(long, value_name = "FILE", conflicts_with = "processors")]
     strategy: Option<String>,
     /// Divide the first dimension of every map instead of searching, which needs no sizes: for programs that the cost model refuses.
-    #[arg(long, requires = "processors", conflicts_with_all = ["strategy", "machine", "divisors", "iterations", "write_strategy"])]
+    #[arg(long, requires = "processors", conflicts_with_all = ["strategy", "machine", "divisors", "iterations"])]
     data_parallel: bool,
     /// Also write the strategy that was carried out.
     #[arg(long, value_name = "FILE", conflicts_with = "strategy")]
@@ -123,6 +124,7 @@ impl DistributeCommand {
         let outcome = match self.processors {
             Some(ranks) if self.data_parallel => {
                 let steps = data_parallel(pipeline.program(), ranks);
+                self.write_strategy_file(&strategy_of(pipeline.program(), ranks, &steps))?;
                 distribute_by(&mut pipeline, &steps, self.division())
             }
             Some(_) | None => self.by_strategy(&mut pipeline, terminal)?,
@@ -187,10 +189,22 @@ impl DistributeCommand {
     fn by_strategy(&self, pipeline: &mut Pipeline, terminal: Terminal) -> Result<Distributed, Failure> {
         let Some(file) = &self.strategy else { return self.cheapest(pipeline, terminal) };
         distribute(pipeline, &read_strategy(file)?, self.division()).map_err(|error| {
-            Failure::usage(error)
-                .at(file)
-                .help("a strategy fits the program that it was found for, as `--write-strategy` writes it")
+            let is_of_path = matches!(&error, DistributeError::Operation { problem, .. } if problem.is_of_path());
+            let failure = Failure::usage(error).at(file);
+            if is_of_path {
+                return failure.help(
+                    "maps may get states of their own before they are divided: `sdfg distribute PROGRAM -p 2 --data-parallel --write-strategy FILE` writes a strategy with the paths of all maps",
+                );
+            }
+            failure.help("a strategy fits the program that it was found for, as `--write-strategy` writes it")
         })
+    }
+
+    /// Writes a strategy to the file that the user asked for.
+    fn write_strategy_file(&self, strategy: &StrategyFile) -> Result<(), Failure> {
+        let Some(file) = &self.write_strategy else { return Ok(()) };
+        let text = strategy.to_json().map_err(Failure::program)?;
+        Destination::new(Some(file)).write(text.as_bytes())
     }
 
     /// Divides the program by the strategy of the search, with a proof that was checked, or by one that costs less once it is carried out.
@@ -207,10 +221,7 @@ impl DistributeCommand {
         let chosen = searched
             .carry_out(pipeline, self.division(), &|program| costs.seconds(program))
             .map_err(Failure::program)?;
-        if let Some(file) = &self.write_strategy {
-            let text = searched.file_of(&chosen.strategy).to_json().map_err(Failure::program)?;
-            Destination::new(Some(file)).write(text.as_bytes())?;
-        }
+        self.write_strategy_file(&searched.file_of(&chosen.strategy))?;
         if chosen.way == Way::DataParallel {
             terminal.note(
                 "the first dimension of each map is divided: in the distributed program, this costs less than the optimum of the model",

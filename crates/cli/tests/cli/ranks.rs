@@ -90,7 +90,8 @@ fn chains_and_strategies_of_a_distribution_are_written() {
     assert!(first.stdout.contains("grid(3)[balanced(0, 1, N - 1) halo(1, 1), whole]"), "{first:?}");
     bench.file("p2.sdft", PRODUCT);
     let other = bench.run(&["distribute", "p2.sdft", "--strategy", "s.json"]);
-    other.fails(2, &["the program has no map there", "s.json"]);
+    let written = "-p 2 --data-parallel --write-strategy FILE";
+    other.fails(2, &["operations[0], `", "the program has no map there; did you mean `", "s.json", written]);
     assert!(other.stdout.is_empty());
     bench.file(
         "bad.json",
@@ -98,6 +99,16 @@ fn chains_and_strategies_of_a_distribution_are_written() {
     );
     bench.run(&["distribute", "p.sdft", "--strategy", "bad.json"]).fails(2, &["bad.json"]);
     bench.run(&["distribute", "p.sdft", "-p", "4"]).fails(2, &["--set"]);
+    bench.file("no.json", r#"{"version": 2, "procs": 0, "operations": []}"#);
+    bench
+        .run(&["distribute", "p.sdft", "--strategy", "no.json"])
+        .fails(2, &["`procs` is 0; write the number of ranks", "no.json", "docs/strategy.md"]);
+    // The strategy of the first dimensions has the paths, and gives the same program.
+    let parallel = ["distribute", "p.sdft", "-p", "3", "--data-parallel", "--write-strategy", "first.json"];
+    let first = bench.run(&parallel);
+    first.prints(&["grid(3)"]);
+    let given = bench.run(&["distribute", "p.sdft", "--strategy", "first.json"]);
+    assert_eq!(given.stdout, first.stdout, "{}", read("first.json"));
 }
 
 /// A loop up to a scalar argument.

@@ -24,7 +24,7 @@ mod problem;
 mod reduced;
 mod schedule;
 mod search;
-mod strategy_file;
+pub(crate) mod strategy_file;
 mod table_pruning;
 mod tabulated;
 

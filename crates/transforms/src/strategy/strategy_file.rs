@@ -133,12 +133,24 @@ pub enum StrategyFileError {
         /// Its version.
         found: u32,
     },
-    /// An operation contradicts itself.
-    #[error("operation {index}, `{name}`: {what}")]
+    /// A member outside of operations is none that a strategy has.
+    #[error("{what}")]
+    Member {
+        /// The member, and what to do.
+        what: String,
+    },
+    /// The number of ranks is none.
+    #[error("`procs` is {value}; write the number of ranks, from 1 to {}", u32::MAX)]
+    Processors {
+        /// Its value.
+        value: String,
+    },
+    /// An operation has members that it cannot have, or contradicts itself.
+    #[error("{}: {what}", entry(*.index, .name))]
     Operation {
         /// The operation, counted from 0.
         index: usize,
-        /// Its name.
+        /// Its path, or its name if it has none.
         name: String,
         /// The error.
         what: String,
@@ -157,6 +169,11 @@ pub enum StrategyFileError {
 #[derive(Deserialize)]
 struct Versioned {
     version: u32,
+}
+
+/// An operation in messages: `operations[1], `p/s/m``.
+pub(crate) fn entry(index: usize, label: &str) -> String {
+    if label.is_empty() { format!("operations[{index}]") } else { format!("operations[{index}], `{label}`") }
 }
 
 impl StrategyFile {
@@ -183,6 +200,21 @@ impl StrategyFile {
         }
     }
 
+    /// A strategy without costs.
+    pub(crate) fn of_operations(model: &str, procs: u32, operations: Vec<OperationStrategy>) -> Self {
+        StrategyFile {
+            version: VERSION,
+            model: model.to_owned(),
+            procs,
+            symbols: BTreeMap::new(),
+            cost: 0.0,
+            serial: None,
+            data_parallel: None,
+            operations,
+            certificate: None,
+        }
+    }
+
     /// The same problem with another strategy, which has a configuration for each operation; its cost and its gap to the proved bound are
     /// larger. [`Model::describe`](super::model::Model::describe) adds what belongs to a program.
     #[must_use]
@@ -195,17 +227,18 @@ impl StrategyFile {
         file
     }
 
-    /// Reads a strategy. Members that are not known are skipped.
+    /// Reads a strategy. `search_seconds` is the only member that is skipped.
     ///
     /// # Errors
     /// If it is not of this format, or contradicts itself.
     pub fn parse(text: &str) -> Result<Self, StrategyFileError> {
         let Versioned { version } = serde_json::from_str(text)?;
-        let file: StrategyFile = match version {
-            1 => version1::read(text)?,
-            VERSION => serde_json::from_str(text)?,
-            found => return Err(StrategyFileError::Version { found }),
-        };
+        if !(1..=VERSION).contains(&version) {
+            return Err(StrategyFileError::Version { found: version });
+        }
+        members::check(&serde_json::from_str(text)?)?;
+        let file: StrategyFile =
+            if version == VERSION { serde_json::from_str(text)? } else { version1::read(text)? };
         let costs =
             [("cost", Some(file.cost)), ("serial", file.serial), ("data_parallel", file.data_parallel)];
         let wrong = |value: &f64| !super::tabulated::is_cost(*value);
@@ -217,7 +250,7 @@ impl StrategyFile {
         for (index, operation) in file.operations.iter().enumerate() {
             operation.check(file.procs).map_err(|what| StrategyFileError::Operation {
                 index,
-                name: operation.name.clone(),
+                name: operation.label(),
                 what,
             })?;
         }
@@ -256,21 +289,27 @@ fn operations(problem: &dyn Operations, strategy: &[usize]) -> Vec<OperationStra
 }
 
 impl OperationStrategy {
+    /// Its path, or its name if it has none.
+    pub(crate) fn label(&self) -> String {
+        if self.path.is_empty() { self.name.clone() } else { self.path.to_string() }
+    }
+
     /// The error, if any.
     fn check(&self, procs: u32) -> Result<(), String> {
         let Self { domain, configuration, parameters, .. } = self;
-        if !domain.is_empty() && configuration.len() != domain.len() {
-            return Err(format!(
-                "the configuration {configuration:?} has not one number for each dimension of {domain:?}"
-            ));
+        let n = configuration.len();
+        for (member, found) in [("domain", domain.len()), ("parameters", parameters.len())] {
+            if found != 0 && found != n {
+                return Err(format!(
+                    "`configuration` has {n} numbers, and `{member}` {found}: each has one for each dimension"
+                ));
+            }
         }
-        let n_parts =
-            configuration.iter().try_fold(1_u32, |n, parts| n.checked_mul(*parts).filter(|n| *n > 0));
+        let n_parts = configuration.iter().try_fold(1_u32, |n, parts| n.checked_mul(*parts));
         if n_parts.is_none_or(|n| n > procs) {
-            return Err(format!("the configuration {configuration:?} does not fit {procs} processors"));
-        }
-        if !parameters.is_empty() && parameters.len() != configuration.len() {
-            return Err(format!("there are {} parameters for {} dimensions", parameters.len(), domain.len()));
+            return Err(format!(
+                "the parts of `configuration` {configuration:?} are more than {procs}, the ranks of `procs`: take fewer parts, or more ranks"
+            ));
         }
         for (member, value) in [("compute", self.compute), ("communication", self.communication)] {
             if !super::tabulated::is_cost(value) {
@@ -288,7 +327,7 @@ impl OperationStrategy {
                     ));
                 }
             }
-            if layout.combined_over.iter().any(|dimension| *dimension >= domain.len()) {
+            if layout.combined_over.iter().any(|dimension| *dimension >= n) {
                 return Err(format!("`{name}` is combined over a dimension that there is not"));
             }
         }
@@ -296,6 +335,7 @@ impl OperationStrategy {
     }
 }
 
+mod members;
 mod version1;
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 mod buffer_tiling;
 mod copy_hoisting;
 mod double_buffering;
+mod given_strategies;
 mod gpu_transform;
 mod halo_overlap;
 mod kept_values;

@@ -1,9 +1,8 @@
 //! Containers that are cut, and the copies between them, run in the interpreter on virtual ranks.
 
 use super::support::{applies, difference, page_is_true, parsed, refuses, refuses_rightly};
-use sdfg_transforms::distribute::{DivisionOptions, data_parallel, distribute, distribute_by, prepare};
+use sdfg_transforms::distribute::{DivisionOptions, data_parallel, distribute_by, prepare};
 use sdfg_transforms::rewrites::{DistributeContainer, RedundantRedistribution, StateFission};
-use sdfg_transforms::strategy::StrategyFile;
 use sdfg_transforms::{Pipeline, Transformation};
 
 #[test]
@@ -68,7 +67,7 @@ fn each_state_binds_the_views_that_it_uses() {
 }
 
 /// Smoothing back and forth between two arrays.
-const JACOBI: &str = "sdfg jacobi {
+pub(super) const JACOBI: &str = "sdfg jacobi {
   symbol N: i64
   array A: f64[N + 2, N + 3]
   array B: f64[N + 2, N + 3]
@@ -197,32 +196,6 @@ fn the_first_dimension_of_each_map_is_divided_without_a_strategy() {
     let shown: Vec<String> = steps.iter().map(|(path, parts)| format!("{path} {parts:?}")).collect();
     assert_eq!(shown, ["jacobi/s/m [3]", "jacobi/\"s.after0\"/n [3]"]);
     assert_eq!(distribute_by(&mut pipeline, &steps, DivisionOptions::default()).divided.len(), 2);
-}
-
-#[test]
-fn maps_alone_are_divided_by_a_strategy() {
-    let operation = |op: &str, path: &str, parts: &str| {
-        format!(
-            r#"{{"name":"o","op":"{op}","path":"jacobi/{path}","domain":[8,8],"configuration":{parts},"compute":0.0,"communication":0.0}}"#
-        )
-    };
-    let operations = [
-        operation("Reduce", "s/A", "[2,1]"),
-        operation("Map", "s/m", "[2,1]"),
-        operation("Map", r#"\"s.after0\"/n"#, "[1,1]"),
-    ];
-    let file = format!(
-        r#"{{"version":2,"model":"jacobi","procs":2,"cost":1.0,"serial":null,"data_parallel":null,"operations":[{}],
-"certificate":{{"checked":true,"bound":1.0,"gap":0.0,"tables":1,"minima":1,"dominated":0}}}}"#,
-        operations.join(",")
-    );
-    let strategy = StrategyFile::parse(&file).expect("a strategy");
-    let mut pipeline = Pipeline::on(parsed(JACOBI));
-    prepare(&mut pipeline);
-    let outcome = distribute(&mut pipeline, &strategy, DivisionOptions::default())
-        .unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(outcome.divided.iter().map(ToString::to_string).collect::<Vec<_>>(), ["jacobi/s/m"]);
-    assert_eq!(outcome.whole.len(), 1, "{:?}", outcome.whole);
 }
 
 #[test]

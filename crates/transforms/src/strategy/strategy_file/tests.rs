@@ -117,11 +117,14 @@ fn files_that_contradict_themselves_are_refused_with_the_place() {
         (
             "\"configuration\":[1,1]",
             "\"configuration\":[1]",
-            "operation 0, `forth.cells`: the configuration [1]",
+            "operations[0], `jacobi2d/forth/cells`: `configuration` has 1 numbers, and `domain` 2: each has one",
         ),
-        ("\"configuration\":[1,1]", "\"configuration\":[1,0]", "does not fit 1 processors"),
-        ("\"configuration\":[1,1]", "\"configuration\":[4294967295,2]", "does not fit 1 processors"),
-        ("\"parameters\":[\"i\",\"j\"]", "\"parameters\":[\"i\"]", "1 parameters for 2 dimensions"),
+        ("\"configuration\":[1,1]", "\"configuration\":[4294967295,2]", "more than 1, the ranks of `procs`"),
+        (
+            "\"parameters\":[\"i\",\"j\"]",
+            "\"parameters\":[\"i\"]",
+            "`configuration` has 2 numbers, and `parameters` 1",
+        ),
         (
             "\"dimensions\":[null",
             "\"dimensions\":[{\"dimension\":7,\"parts\":[]}",
@@ -130,7 +133,22 @@ fn files_that_contradict_themselves_are_refused_with_the_place() {
         ("\"communication\":0.0", "\"communication\":-1.0", "`communication` is -1"),
         ("\"cost\":", "\"cost\":-", "`cost` is -"),
         ("\"jacobi2d/container A\"", "[\"A\"]", "invalid type: sequence"),
-        ("\"jacobi2d/forth/cells\"", "\"jacobi2d//cells\"", "jacobi2d//cells"),
+        (
+            "\"jacobi2d/forth/cells\"",
+            "\"jacobi2d//cells\"",
+            "operations[0], `jacobi2d//cells`: `path` is \"jacobi2d//cells\": ",
+        ),
+        ("\"model\":", "\"modle\":", "`modle` is no member of a strategy: did you mean `model`?"),
+        (
+            "\"bound\":",
+            "\"bond\":",
+            "`bond` in `certificate` is no member of a strategy: did you mean `bound`?",
+        ),
+        (
+            "\"container\":",
+            "\"array\":\"A\",\"container\":",
+            "operations[0], `jacobi2d/forth/cells`: `array` in `reads[0]` is no member of a strategy: leave it out; the members are container,",
+        ),
         ("}", "", "EOF while parsing"),
     ] {
         let wrong = text.replacen(from, to, 1);
@@ -138,4 +156,51 @@ fn files_that_contradict_themselves_are_refused_with_the_place() {
         let error = StrategyFile::parse(&wrong).expect_err(to).to_string();
         assert!(error.contains(message), "{to}: {error}");
     }
+}
+
+/// A strategy as one writes it by hand, with other members in its second operation.
+fn by_hand(procs: &str, second: &str) -> String {
+    format!(
+        r#"{{"version": 2, "procs": {procs}, "operations": [{{"path": "p/s/m", "configuration": [2]}}, {second}]}}"#
+    )
+}
+
+#[test]
+fn mistakes_in_files_written_by_hand_are_told_with_the_operation() {
+    let right = r#"{"path": "p/s/n", "configuration": [2]}"#;
+    assert!(StrategyFile::parse(&by_hand("2", right)).is_ok());
+    for procs in ["0", "-4", "2.5", "\"4\"", "4294967296"] {
+        let error = StrategyFile::parse(&by_hand(procs, right)).expect_err(procs).to_string();
+        let expected = format!("`procs` is {procs}; write the number of ranks, from 1 to 4294967295");
+        assert_eq!(error, expected);
+    }
+    for (second, message) in [
+        (
+            r#"{"path": "p/s/n", "configuraton": [2]}"#,
+            "operations[1], `p/s/n`: `configuraton` is no member of a strategy: did you mean `configuration`?",
+        ),
+        (
+            r#"{"path": "p/s/n", "configuration": [2], "ranks": 2}"#,
+            "operations[1], `p/s/n`: `ranks` is no member of a strategy: leave it out; the members are name, op, path,",
+        ),
+        (r#"{"path": "p/s/n"}"#, "operations[1], `p/s/n`: it has no `configuration`: write the number"),
+        (
+            r#"{"path": "p/s/n", "configuration": [2, 0]}"#,
+            "operations[1], `p/s/n`: `configuration` is [2,0]; write a list of the numbers of parts",
+        ),
+        (r#"{"path": "p/s/n", "configuration": [-2]}"#, "operations[1], `p/s/n`: `configuration` is [-2]; "),
+        (r#"{"path": "p/s/n", "configuration": 2}"#, "operations[1], `p/s/n`: `configuration` is 2; "),
+        (r#"{"name": "n", "configuration": [4]}"#, "operations[1], `n`: the parts of `configuration` [4]"),
+        (
+            r#"{"path": ["p", "s"], "configuration": [2]}"#,
+            "operations[1]: `path` is [\"p\",\"s\"]: it is no string",
+        ),
+        ("[2]", "operations[1]: it is [2]; write an object with `path` and `configuration`"),
+    ] {
+        let error = StrategyFile::parse(&by_hand("2", second)).expect_err(second).to_string();
+        assert!(error.starts_with(message), "{second}: {error}");
+    }
+    // Only the form that prints it has the time of a search.
+    let timed = by_hand("2", right).replacen("\"procs\"", "\"search_seconds\": 0.5, \"procs\"", 1);
+    assert!(StrategyFile::parse(&timed).is_ok());
 }
