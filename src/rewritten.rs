@@ -24,7 +24,7 @@ use crate::applications::{
     runs_here, spread, variants,
 };
 use crate::corpus::first_difference;
-use crate::random::{Operations, Rng, difference, expanded};
+use crate::random::{Operations, Rng, difference, expanded, with_calls};
 use crate::trusted;
 
 /// Steps that a rewritten program may take, as a multiple of those of the program before.
@@ -152,6 +152,7 @@ impl Case {
         // Some look for what others make.
         match name {
             "RaiseLoops" => sdfg::control::lower(&mut before),
+            "GPUTransform" if self.seed % 2 == 1 => with_calls(&mut before, &mut Rng::new(self.seed)),
             "TransientToDevice" => {
                 let _ = fixed_point(&mut before, &[Box::new(GpuTransform::default())], Some(MOST_KERNELS));
             }

@@ -71,6 +71,12 @@ fn halves_are_rounded_on_the_device() {
     device::halves_are_rounded_on_the_device(Device::CudaDriver);
 }
 
+/// See `device::nested_sdfgs_have_kernels`.
+#[test]
+fn nested_sdfgs_have_kernels() {
+    device::nested_sdfgs_have_kernels(Device::CudaDriver);
+}
+
 /// See `device::blocks_share_memory`.
 #[test]
 fn blocks_share_memory() {

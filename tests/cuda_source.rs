@@ -56,6 +56,12 @@ fn halves_are_rounded_on_the_device() {
     device::halves_are_rounded_on_the_device(Device::Cuda);
 }
 
+/// See `device::nested_sdfgs_have_kernels`.
+#[test]
+fn nested_sdfgs_have_kernels() {
+    device::nested_sdfgs_have_kernels(Device::Cuda);
+}
+
 /// See `device::blocks_share_memory`.
 #[test]
 fn blocks_share_memory() {

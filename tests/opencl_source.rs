@@ -118,6 +118,15 @@ fn halves_are_rounded_on_the_device() {
     device::halves_are_rounded_on_the_device(Device::OpenCl);
 }
 
+/// See `device::nested_sdfgs_have_kernels`.
+#[test]
+fn nested_sdfgs_have_kernels() {
+    if !has_opencl() {
+        return;
+    }
+    device::nested_sdfgs_have_kernels(Device::OpenCl);
+}
+
 /// See `device::blocks_share_memory`.
 #[test]
 fn blocks_share_memory() {

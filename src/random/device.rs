@@ -10,8 +10,11 @@ use sdfg::validate::{Validated, validate};
 use sdfg_codegen::load::Library;
 use sdfg_codegen::lower::{LowerError, LowerOptions, Target, lower};
 use sdfg_codegen::plan::Plan;
-use sdfg_transforms::rewrites::{GpuTransform, LocalStorage, MapExpansion, MapTiling, Size, StripMining};
-use sdfg_transforms::{Pipeline, Soundness, TransformError, Transformation, fixed_point, places};
+use sdfg_library::ExpandLibrary;
+use sdfg_transforms::rewrites::{
+    GpuTransform, LocalStorage, MapExpansion, MapTiling, NestSdfg, Size, StripMining,
+};
+use sdfg_transforms::{Pipeline, Soundness, TransformError, Transformation, apply, fixed_point, places};
 
 use super::check::{Failure, difference, expanded};
 use super::rewrites::on_program_for_device;
@@ -181,6 +184,9 @@ pub(super) struct OnDevice {
 pub(super) fn moved(program: &Sdfg, rng: &mut Rng) -> Result<Option<OnDevice>, String> {
     let transformation: Box<dyn Transformation> = Box::new(GpuTransform::default());
     let (mut program, soundness) = prepared(program, rng)?;
+    if rng.chance(30) {
+        with_calls(&mut program, rng);
+    }
     let applied = fixed_point(&mut program, &[transformation], None);
     let kernels: usize = applied.iter().map(|tally| tally.applications).sum();
     if kernels == 0 {
@@ -240,6 +246,20 @@ fn prepared(program: &Sdfg, rng: &mut Rng) -> Result<(Sdfg, Soundness), String> 
         }
     }
     Ok((pipeline.program().clone(), soundness))
+}
+
+/// Moves random maps into nested SDFGs, which the program calls, and expands random library nodes to such.
+pub(crate) fn with_calls(program: &mut Sdfg, rng: &mut Rng) {
+    let steps: [Box<dyn Transformation>; 2] =
+        [Box::new(ExpandLibrary::default()), Box::new(NestSdfg::default())];
+    for step in &steps {
+        for found in places(program, step.as_ref()) {
+            if rng.chance(50) {
+                // Some refuse, and some were moved by an earlier step.
+                let _ = apply(program, step.as_ref(), &found);
+            }
+        }
+    }
 }
 
 /// The likelihood of schedules and storages in kernels, in percent.
@@ -308,6 +328,12 @@ fn schedule(editor: &mut Editor<'_>, rng: &mut Rng, chances: &Chances) -> Result
                 continue;
             }
             editor.replace_node(state, id, NodeKind::MapEntry(map))?;
+        }
+        let calls: Vec<_> = editor.state(state)?.nodes().map(|(id, node)| (id, node.kind.clone())).collect();
+        for (id, kind) in calls {
+            if matches!(kind, NodeKind::Nested(_)) && tree.scope_of(id).is_none() {
+                count += editor.within(state, id, |editor| schedule(editor, rng, chances))?;
+            }
         }
     }
     let owned = sdfg::analysis::owning_scopes(editor.sdfg());

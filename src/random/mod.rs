@@ -62,6 +62,7 @@ mod vectors;
 
 pub use check::{Effort, Failure, Outcome, check, check_orders, reduced};
 pub(crate) use check::{difference, expanded};
+pub(crate) use device::with_calls;
 pub use device::{Device, check_on_device, check_on_device_by};
 pub use faulty::{CheckedCode, Verdict, check_faulty};
 pub use features::{Features, features};

@@ -14,6 +14,7 @@ use sdfg::value::Value;
 use sdfg_codegen::lower::{LowerError, LowerOptions, lower};
 use sdfg_codegen::plan::Plan;
 use sdfg_codegen::source::{SourceOptions, cuda_driver_source, cuda_source, opencl_source};
+use sdfg_library::ExpandLibrary;
 use sdfg_programs::programs::polybench::{KERNELS, arguments};
 use sdfg_programs::random::{CheckedCode, Device, Verdict, check_faulty, check_on_device, check_schedules};
 use sdfg_transforms::rewrites::{GpuTransform, LocalStorage, MapExpansion, MapSchedule, MapTiling, Size};
@@ -298,6 +299,96 @@ pub(crate) fn small_numbers<const RANK: usize>(shape: [i64; RANK], factor: i64) 
         .collect();
     Tensor::from_bytes(ScalarType::F64.into(), shape.to_vec(), bytes)
         .unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A program that calls a nested SDFG for each of several steps, and a library node, which becomes a nested SDFG, too.
+const CALLS: &str = "sdfg calls {
+  symbol N: i64
+  array A: f64[N, N]
+  array B: f64[N, N]
+  array C: f64[N, N]
+  for steps: r = 0:N {
+    state s {
+      access A
+      access B
+      access next = A
+      nested call (a, b) -> (a) with (N = N, row = r) sdfg inner {
+        symbol N: i64
+        symbol row: i64
+        array a: f64[N, N]
+        array b: f64[N, N]
+        transient array t: f64[N]
+        for l: k = 0:2 {
+          state first {
+            access a
+            access b
+            access t
+            map m [i = 0:N] {
+              tasklet f (x, z) -> (y) { y = x - 2 * z + k }
+              m.a -> f.x: a[row, i]
+              m.b -> f.z: b[i, row]
+              f.y -> m.t: t[i]
+            }
+            a -> m.a
+            b -> m.b
+            m.t -> t
+          }
+          state second {
+            access t
+            access a
+            access last = a
+            tasklet g (x) -> (y) { y = x % 5 }
+            t -> g.x: t[k % N]
+            g.y -> a: a[row, N - 1]
+            map n [i = 0:N - 1] {
+              tasklet f (x) -> (y) { y = x % 3 }
+              n.t -> f.x: t[i]
+              f.y -> n.a: a[row, i]
+            }
+            t -> n.t
+            n.a -> last
+            order a -> n
+          }
+        }
+      }
+      A -> call.a: A[0:N, 0:N]
+      B -> call.b: B[0:N, 0:N]
+      call.a -> next: A[0:N, 0:N]
+    }
+  }
+  state multiply {
+    access A
+    access B
+    access C
+    library product: MatMul (_a, _b) -> (_c) {}
+    A -> product._a: A[0:N, 0:N]
+    B -> product._b: B[0:N, 0:N]
+    product._c -> C: C[0:N, 0:N]
+  }
+}";
+
+/// Maps of nested SDFGs become kernels where they are, and so do those of library nodes that are expanded.
+pub(crate) fn nested_sdfgs_have_kernels(device: Device) {
+    let program = parsed(CALLS);
+    let expand = ExpandLibrary::by("pure");
+    let mut expanded = program.sdfg().clone();
+    let found = places(&expanded, &expand).remove(0);
+    apply(&mut expanded, &expand, &found).unwrap_or_else(|error| panic!("{error}"));
+    let (kernels, count) = transformed(&expanded);
+    assert!(count >= 3, "{count} kernels");
+    for n in [1, 2, 7] {
+        let mut given = Arguments::new().with_symbol("N", n);
+        for (name, factor) in [("A", 3), ("B", 5), ("C", 2)] {
+            given.set(name, small_numbers([n, n], factor));
+        }
+        let expected = interpreted(&parsed(&sdfg::text::print(&expanded)), &given);
+        let on_memories = interpreted(&kernels, &given);
+        let found = on_device(&kernels, &given, device);
+        for name in ["A", "C"] {
+            assert_eq!(expected.get(name), on_memories.get(name), "`{name}`, N = {n}");
+            assert_eq!(expected.get(name), found.get(name), "`{name}`, N = {n}");
+        }
+    }
 }
 
 /// Threads of a block exchange values through memory of the block.

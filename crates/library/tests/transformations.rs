@@ -257,6 +257,24 @@ fn kernels_are_not_lifted() {
     assert!(refusal.contains("brings its contents to a device"), "{refusal}");
 }
 
+/// A library node has no maps before it is expanded. Those of its nested SDFG become kernels.
+#[test]
+fn expanded_library_nodes_have_kernels() {
+    let text = reduction("wcr(sum) axes(1)", "N, N", "0:N, 0:N", "array B: f64[N]", "B[0:N]");
+    assert!(places(&parsed(&text), &GpuTransform::default()).is_empty());
+    let before = parsed(&text);
+    for expansion in ["pure", "sequential"] {
+        let mut program = before.clone();
+        let expand = ExpandLibrary::by(expansion);
+        let found = first_match(&program, &expand);
+        apply(&mut program, &expand, &found).unwrap_or_else(|error| panic!("{error}"));
+        let kernel = applies(&sdfg::text::print(&program), &GpuTransform::default());
+        assert!(kernel.contains("schedule(gpu_grid)"), "{kernel}");
+        let wrong = difference(&before, &parsed(&kernel), &[0, 1, 2, 5, 19]);
+        assert!(wrong.is_none(), "{wrong:?}\n{kernel}");
+    }
+}
+
 /// The transient of the scaled matrix belongs to the iteration of each rank.
 #[test]
 fn products_with_a_common_factor_are_lifted_on_each_rank() {

@@ -104,7 +104,7 @@ impl<'p> Editor<'p> {
     }
 
     /// The program as a whole.
-    pub(super) fn program(&self) -> &Sdfg {
+    pub fn program(&self) -> &Sdfg {
         self.program
     }
 

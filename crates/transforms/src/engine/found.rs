@@ -167,6 +167,18 @@ impl<'p> Site<'p> {
         self.scopes_of(self.found.state())
     }
 
+    /// Whether a scope of a caller holds one of the calls that lead to the SDFG.
+    pub fn is_called_in_scope(&self) -> bool {
+        let calls = &self.found.calls;
+        calls.iter().enumerate().any(|(depth, (state, node))| {
+            let outer = ElementPlace { calls: calls[..depth].to_vec(), target: Target::Sdfg };
+            let caller = outer.sdfg(self.program);
+            caller.is_none_or(|caller| {
+                self.tables.scopes(&calls[..depth], caller, *state).scope_of(*node).is_some()
+            })
+        })
+    }
+
     /// The scopes of a state of the SDFG.
     pub fn scopes_of(&self, state: StateId) -> Arc<ScopeTree> {
         self.tables.scopes(&self.found.calls, self.sdfg, state)

@@ -1,19 +1,23 @@
 //! Containers of which every element has a value when a state begins.
 
 use sdfg::analysis::executions::{ExecutionTable, Frequency};
-use sdfg::analysis::{DominatorTree, RegionGraph, ScopeTree, symbol_facts_at};
+use sdfg::analysis::{DominatorTree, RegionGraph, ScopeTree, node_leads_to, symbol_facts_at};
 use sdfg::edit::{Cover, Editor};
 use sdfg::ir::{
-    Access, BlockId, BlockKind, ContainerId, EdgeId, Flow, Lifetime, Memlet, NodeId, Sdfg, StateId,
+    Access, BlockId, BlockKind, ContainerId, Edge, EdgeId, Flow, Lifetime, Memlet, NodeId, Sdfg, State,
+    StateId,
 };
+use sdfg::path::{ElementPlace, Target};
 use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::{Expr, Symbol};
 
 use super::moved_data::accesses_before;
 use super::partition::fixed_symbols;
+use crate::engine::Match;
 use crate::loops::state_block;
 
-/// Copies may read more than the map does of what is defined: arguments, and what an earlier state writes as a whole.
+/// Copies in the program itself may read more than the map does of what is defined: arguments, and what an earlier state writes as a
+/// whole.
 pub(super) fn cover(editor: &mut Editor<'_>, state: StateId, id: ContainerId) -> Cover {
     match editor.sdfg().container(id).is_argument() || is_defined_before(editor, state, id) {
         true => Cover::MoreIsDefined,
@@ -21,12 +25,55 @@ pub(super) fn cover(editor: &mut Editor<'_>, state: StateId, id: ContainerId) ->
     }
 }
 
-/// As [`cover`], also of what a node of the state writes as a whole for which the map waits.
-pub(super) fn cover_at(editor: &mut Editor<'_>, state: StateId, id: ContainerId, entry: NodeId) -> Cover {
-    match is_defined_by_state(editor, (state, entry), id) {
-        true => Cover::MoreIsDefined,
-        false => cover(editor, state, id),
-    }
+/// As [`cover`], also of what a node of the state of a match writes as a whole for which the map waits. Arguments of a nested SDFG count
+/// if they are those of the program: what else a caller passes may have no values.
+pub(super) fn cover_at(editor: &mut Editor<'_>, found: &Match, id: ContainerId, entry: NodeId) -> Cover {
+    let state = found.state();
+    let is_defined = is_passed(editor.program(), &found.calls, id)
+        || is_defined_by_state(editor, (state, entry), id)
+        || is_defined_before(editor, state, id);
+    if is_defined { Cover::MoreIsDefined } else { Cover::Exact }
+}
+
+/// Whether a container of the SDFG behind some calls is an argument of the program that each caller passes, without other names, and
+/// which no node touches that may run beside a call.
+fn is_passed(program: &Sdfg, calls: &[(StateId, NodeId)], id: ContainerId) -> bool {
+    let sdfg_behind = |calls: &[(StateId, NodeId)]| {
+        ElementPlace { calls: calls.to_vec(), target: Target::Sdfg }.sdfg(program)
+    };
+    let Some(sdfg) = sdfg_behind(calls) else { return false };
+    let container = sdfg.container(id);
+    let Some((&(state, node), outer)) = calls.split_last() else { return container.is_argument() };
+    let Some(caller) = sdfg_behind(outer).filter(|_| container.is_argument()) else { return false };
+    let graph = caller.state(state);
+    let name = Some(&container.name);
+    let into = graph.each_in_edge(node).filter(|(_, edge)| edge.dst_connector.as_ref() == name);
+    let out = graph.each_out_edge(node).filter(|(_, edge)| edge.src_connector.as_ref() == name);
+    let access = into.chain(out).find_map(|(_, edge)| edge.memlet.accesses().next());
+    let Some(passed) = access.map(|access| access.container) else { return false };
+    let runs_beside = |other: NodeId| {
+        other != node && !node_leads_to(graph, other, node) && !node_leads_to(graph, node, other)
+    };
+    let is_apart = |edge: &Edge| {
+        let by_other_name = edge.src == node && edge.src_connector.as_ref() != name
+            || edge.dst == node && edge.dst_connector.as_ref() != name;
+        !by_other_name && ![edge.src, edge.dst].into_iter().any(|end| runs_beside(begin_of(graph, end)))
+    };
+    let touches = |edge: &Edge| edge.memlet.accesses().any(|access| access.container == passed);
+    let is_alone = graph.edges().all(|(_, edge)| !touches(edge) || is_apart(edge));
+    is_alone && !has_other_names(caller, passed) && is_passed(program, outer, passed)
+}
+
+/// A node; of a scope its entry.
+fn begin_of(graph: &State, node: NodeId) -> NodeId {
+    graph.node(node).kind.exit_of().unwrap_or(node)
+}
+
+/// Whether views or references may name a container.
+pub(super) fn has_other_names(sdfg: &Sdfg, id: ContainerId) -> bool {
+    let binds = |edge: &Edge| matches!(&edge.memlet.flow, Flow::Bind(access) if access.container == id);
+    sdfg.container(id).is_alias()
+        || sdfg.states().any(|(_, state)| state.edges().any(|(_, edge)| binds(edge)))
 }
 
 /// Whether an edge writes all of a container, and leads to an access node for which a map of the state waits.

@@ -11,7 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use super::defined_before;
 use super::device_queues;
-use super::moved_data::{Moved, accesses_before, check_copies, contents, outer_edges, outermost_on_host};
+use super::moved_data::{
+    Moved, accesses_before, check_copies, contents, outer_edges, outside_of_scopes_on_host,
+};
 use super::{anchored, described, nested_maps};
 use crate::engine::{Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
 use crate::pattern::{NodeClass, Pattern};
@@ -27,14 +29,15 @@ use crate::retarget;
 ///
 /// # When it applies
 ///
-/// The map is outside of all scopes, and contains maps, tasklets in the tasklet language and transients of
-/// its own. The elements that it writes, and those that it reads of transients, are known exactly: a copy of
-/// others could overwrite results, or read undefined elements. Arguments and transients that were written as a whole before
-/// count as defined, and a copy of one may read elements between those that the map reads.
+/// The map is outside of all scopes, also if it is in a nested SDFG, whose call is then outside of all scopes, too. It contains maps,
+/// tasklets in the tasklet language and transients of its own. Maps that library nodes stand for become kernels when
+/// `ExpandLibrary` has expanded these. The elements that it writes, and those that it reads of transients, are known exactly: a copy of
+/// others could overwrite results, or read undefined elements. Arguments of the program, and what was written as a whole
+/// before, count as defined, and a copy of one may read elements between those that the map reads.
 ///
 /// # Refusals
 ///
-/// - The map is in a scope or a nested SDFG, has a schedule of a device or `simd`, or gets symbols from data.
+/// - The map or a call that leads to it is in a scope, or the map has a schedule of a device or `simd`, or gets symbols from data.
 /// - The map uses a constant, takes elements from a stream, or calls a foreign function.
 /// - Another node may use a stream to which the map pushes while the map runs.
 /// - A loop of a tasklet, or a map whose range is data, pushes to a stream without a capacity.
@@ -129,7 +132,7 @@ impl Transformation for GpuTransform {
 
     fn check(&self, site: &Site<'_>) -> Result<Evidence, Refusal> {
         let (state, entry) = (site.state(), site.found.node(0));
-        outermost_on_host(site)?;
+        outside_of_scopes_on_host(site)?;
         nested_maps::no_declared_memlets(site, &[entry])?;
         check_contents(site, entry)?;
         let moved = Moved::of(site, entry);
@@ -183,7 +186,7 @@ impl Transformation for GpuTransform {
             let name = editor.derived_container_name(&name, "device");
             let reads = editor.state(state)?.edge(edge).memlet.read_access().is_some();
             let cover = match reads || combines {
-                true => defined_before::cover_at(editor, state, access.container, entry),
+                true => defined_before::cover_at(editor, found, access.container, entry),
                 false => Cover::Exact,
             };
             let (local, node) = editor.add_local_copy(state, edge, &name, Storage::GpuGlobal, cover)?;

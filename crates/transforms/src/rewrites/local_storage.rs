@@ -2,10 +2,10 @@
 
 use sdfg::analysis::{ScopeTree, bound_alias, is_leaf, leaf_edges, node_leads_to};
 use sdfg::edit::{Cover, EditError, Editor};
-use sdfg::ir::{Access, Container, ContainerId, Edge, EdgeId, Flow, NodeId, Sdfg, State, Storage};
+use sdfg::ir::{Access, Container, ContainerId, Edge, EdgeId, Flow, NodeId, State, Storage};
 use serde::{Deserialize, Serialize};
 
-use super::defined_before::cover_at;
+use super::defined_before::{cover_at, has_other_names};
 use super::{anchored, described};
 use crate::engine::{Evidence, Group, Match, Metadata, Parameter, Refusal, Site, Soundness, Transformation};
 use crate::pattern::{NodeClass, Pattern};
@@ -242,15 +242,8 @@ impl LocalStorage {
                 || node_leads_to(graph, exit, edge.src)
         };
         let is_free = graph.edges().all(is_apart);
-        if is_free { cover_at(editor, state, id, outermost) } else { Cover::Exact }
+        if is_free { cover_at(editor, found, id, outermost) } else { Cover::Exact }
     }
-}
-
-/// Whether views or references may name a container.
-fn has_other_names(sdfg: &Sdfg, id: ContainerId) -> bool {
-    let binds = |edge: &Edge| matches!(&edge.memlet.flow, Flow::Bind(access) if access.container == id);
-    sdfg.container(id).is_alias()
-        || sdfg.states().any(|(_, state)| state.edges().any(|(_, edge)| binds(edge)))
 }
 
 /// Refuses a container of which other parts of an iteration of the outer map touch what is copied, also by other names, or that

@@ -8,11 +8,20 @@ use sdfg::ir::{Access, ContainerId, EdgeId, Flow, Map, NodeId, NodeKind, Schedul
 
 use crate::engine::{Refusal, Site};
 
-/// The map of a match, which has to be outside of all scopes and to run on the host over ranges that no data decides.
+/// The map of a match, which has to be in the program itself, outside of all scopes, and to run on the host over ranges that no data
+/// decides.
 pub(super) fn outermost_on_host<'p>(site: &Site<'p>) -> Result<&'p Map, Refusal> {
+    if !site.found.calls.is_empty() {
+        return Err(Refusal::structure(site.label(0), "is in a nested SDFG"));
+    }
+    outside_of_scopes_on_host(site)
+}
+
+/// As [`outermost_on_host`]; the map may be in a nested SDFG that is called outside of all scopes.
+pub(super) fn outside_of_scopes_on_host<'p>(site: &Site<'p>) -> Result<&'p Map, Refusal> {
     let (entry, map, label) = (site.found.node(0), site.map(0)?, site.label(0));
-    if site.scopes().scope_of(entry).is_some() || !site.found.calls.is_empty() {
-        return Err(Refusal::structure(label, "is in a scope, or in a nested SDFG"));
+    if site.scopes().scope_of(entry).is_some() || site.is_called_in_scope() {
+        return Err(Refusal::structure(label, "is in a scope"));
     }
     if !matches!(
         map.schedule.kind(),

@@ -3,7 +3,7 @@
 use super::support::{applies, difference, page_is_true, parsed, refuses, refuses_rightly};
 use sdfg_transforms::retarget::{Machine, retarget};
 use sdfg_transforms::rewrites::{GpuTransform, LocalStorage, MapSchedule, MapUnroll};
-use sdfg_transforms::{apply, places};
+use sdfg_transforms::{apply, fixed_point, places};
 
 #[test]
 fn the_page_is_true() {
@@ -236,6 +236,222 @@ fn kernels_are_not_made_in_scopes() {
     let inner = inner.iter().find(|found| found.paths(&parsed(&text))[0].to_string() == "p/s/n");
     let message = sdfg_transforms::apply(&mut kernel, &GpuTransform::default(), inner.expect("a match"));
     assert!(message.expect_err("a refusal").to_string().contains("is in a scope"));
+}
+
+/// A call outside of scopes, or in a map, whose nested SDFG has loops, a map over a part of an argument, and code of the host around it.
+fn called(before: &str, rows: &str, begin: &str, end: &str) -> String {
+    format!(
+        "sdfg p {{
+  symbol N: i64
+  array A: f64[N + 1, N]
+  array B: f64[N, N]
+  transient array T: f64[N, 4]
+  {before}
+  state s {{
+    access A
+    access B
+    {begin}
+    nested call (a) -> (b) with (N = N, row = {rows}) sdfg inner {{
+      symbol N: i64
+      symbol row: i64
+      array a: f64[N + 1, N]
+      array b: f64[N, N]
+      transient array t: f64[N]
+      for l: k = 0:2 {{
+        state first {{
+          access a
+          access t
+          map m [i = 0:N] {{
+            tasklet f (x, z) -> (y) {{ y = x - 2 * z + k }}
+            m.a -> f.x: a[row, i]
+            m.a -> f.z: a[row + 1, i]
+            f.y -> m.t: t[i]
+          }}
+          a -> m.a
+          m.t -> t
+        }}
+        state second {{
+          access t
+          access b
+          tasklet g (x) -> (y) {{ y = x }}
+          t -> g.x: t[k % N]
+          g.y -> b: b[row, N - 1]
+          map n [i = 0:N - 1] {{
+            tasklet f (x) -> (y) {{ y = 3 * x }}
+            n.t -> f.x: t[i]
+            f.y -> n.b: b[row, i]
+          }}
+          access after = b
+          t -> n.t
+          n.b -> after
+        }}
+      }}
+    }}
+    {end}
+  }}
+}}"
+    )
+}
+
+/// Maps of a nested SDFG become kernels: its arguments are data of the host, which are copied inside of the call.
+#[test]
+fn kernels_are_made_in_nested_sdfgs() {
+    let text = called("", "0", "", "A -> call.a: A[0:N + 1, 0:N]\n    call.b -> B: B[0:N, 0:N]");
+    let mut kernels = parsed(&text);
+    let applied = fixed_point(&mut kernels, &[Box::new(GpuTransform::default())], None);
+    assert_eq!(applied.iter().map(|tally| tally.applications).sum::<usize>(), 2);
+    let printed = sdfg::text::print(&kernels);
+    assert_eq!(printed.matches("schedule(gpu_grid)").count(), 2, "{printed}");
+    assert!(printed.contains("transient array a_device0: f64[2, N] storage(gpu_global)"), "{printed}");
+    let wrong = difference(&parsed(&text), &kernels);
+    assert!(wrong.is_none(), "{wrong:?}\n{printed}");
+    assert!(!retarget(&mut kernels, Machine::Cpu).is_empty());
+    let wrong = difference(&parsed(&text), &kernels);
+    assert!(wrong.is_none(), "{wrong:?}");
+}
+
+/// A call in a map of the host would start kernels in it.
+#[test]
+fn kernels_are_not_made_in_calls_in_scopes() {
+    let text = called(
+        "",
+        "r",
+        "map rows [r = 0:N] {",
+        "rows.A -> call.a: A[0:N + 1, 0:N]
+    call.b -> rows.B: B[0:N, 0:N]
+    }
+    A -> rows.A
+    rows.B -> B",
+    );
+    let refusal = refuses(&text, &GpuTransform::default());
+    assert!(refusal.contains("is in a scope"), "{refusal}");
+}
+
+/// Of what a caller passes, a nested SDFG may use elements only that have a value. A copy of a stencil would read corners.
+#[test]
+fn arguments_of_nested_sdfgs_may_have_no_values() {
+    let text = |first: &str| {
+        format!(
+            "sdfg p {{
+  symbol N: i64
+  array B: f64[N, N]
+  transient array T: f64[N, N]
+  state s {{
+    access B
+    access T
+    map fill [i = 0:N, j = 0:N - 1] {{
+      tasklet f () -> (y) {{ y = i - 3 * j }}
+      f.y -> fill.T: T[i, j]
+    }}
+    fill.T -> T
+    nested call (a) -> (b) with (N = N) sdfg inner {{
+      symbol N: i64
+      array a: f64[N, N]
+      array b: f64[N, N]
+      {first}
+      state s {{
+        access a
+        access b
+        map m [i = 1:N - 1, j = 1:N - 1] {{
+          tasklet t (n, w) -> (y) {{ y = n + 2 * w }}
+          m.a -> t.n: a[i - 1, j]
+          m.a -> t.w: a[i, j - 1]
+          t.y -> m.b: b[i, j]
+        }}
+        a -> m.a
+        m.b -> b
+      }}
+    }}
+    T -> call.a: T[0:N, 0:N]
+    call.b -> B: B[0:N, 0:N]
+  }}
+}}"
+        )
+    };
+    let at_stencil = |text: &str| {
+        let mut program = parsed(text);
+        assert!(difference(&program, &program).is_none());
+        let all = places(&program, &GpuTransform::default());
+        let stencil = all.iter().find(|found| found.paths(&program)[0].to_string().ends_with("call/s/m"));
+        let applied = apply(&mut program, &GpuTransform::default(), stencil.expect("a match"));
+        applied.map(|_| difference(&parsed(text), &program)).map_err(|error| error.to_string())
+    };
+    let refusal = at_stencil(&text("")).expect_err("undefined elements");
+    assert!(refusal.contains("is not known exactly"), "{refusal}");
+    let first = "state first {
+        access a
+        map ones [i = 0:N, j = 0:N] {
+          tasklet f () -> (y) { y = 1 }
+          f.y -> ones.a: a[i, j]
+        }
+        ones.a -> a
+      }";
+    let inside = text(first).replace("nested call (a) -> (b)", "nested call (a) -> (a, b)").replace(
+        "    call.b -> B: B",
+        "    access T2 = T\n    call.a -> T2: T[0:N, 0:N]\n    call.b -> B: B",
+    );
+    let found = at_stencil(&inside).unwrap_or_else(|error| panic!("{error}"));
+    assert!(found.is_none(), "{found:?}");
+}
+
+/// Arguments of the program have values, also in a nested SDFG, unless another node may write them beside the call.
+#[test]
+fn nested_sdfgs_combine_with_arguments_of_the_program() {
+    let text = |beside: &str, last: &str| {
+        format!(
+            "sdfg p {{
+  symbol N: i64
+  array A: f64[N + 1]
+  array B: f64[N + 1]
+  state s {{
+    access A
+    access B
+    access out = B
+    {beside}
+    nested call (a, b) -> (b) with (N = N) sdfg inner {{
+      symbol N: i64
+      array a: f64[N]
+      array b: f64[N + 1]
+      state s {{
+        access a
+        access b
+        map m [i = 0:N] {{
+          tasklet t (x) -> (y) {{ y = x }}
+          m.a -> t.x: a[i]
+          t.y -> m.b: b[(i * i) % (N + 1)] wcr(sum)
+        }}
+        a -> m.a
+        m.b -> b
+      }}
+    }}
+    A -> call.a: A[0:N]
+    B -> call.b: B[0:N + 1]
+    call.b -> out: B[0:N + 1]
+    {last}
+  }}
+}}"
+        )
+    };
+    let ordered = "access first = B
+    tasklet g () -> (y) { y = 7 }
+    g.y -> first: B[N]
+    order first -> B";
+    let behind = "tasklet h (x) -> (y) { y = 2 * x }
+    access end = A
+    out -> h.x: B[0]
+    h.y -> end: A[0]
+    order call -> h";
+    for (beside, last) in [("", ""), (ordered, ""), ("", behind)] {
+        let kernel = applies(&text(beside, last), &GpuTransform::default());
+        assert!(kernel.contains("wcr(sum)") && kernel.contains("gpu_grid"), "{kernel}");
+    }
+    for beside in [
+        ordered.replace("order first -> B", ""),
+        "access V = A\n    access first = B\n    V -> first: A[0] -> B[N]".to_owned(),
+    ] {
+        let refusal = refuses(&text(&beside, ""), &GpuTransform::default());
+        assert!(refusal.contains("is not known exactly"), "{refusal}");
+    }
 }
 
 /// Copies of all elements between the first and the last that a map reads: another map may write some of them meanwhile.
