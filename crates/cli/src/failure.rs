@@ -65,6 +65,11 @@ impl Failure {
         self
     }
 
+    /// The same with the status of a program that fails.
+    pub(crate) fn of_program(self) -> Self {
+        Failure { status: Status::Program, ..self }
+    }
+
     /// The message alone.
     pub(crate) fn message(&self) -> String {
         match &self.text {

@@ -403,16 +403,41 @@ impl NativeOptions {
         })
     }
 
+    /// The cache of object code, if the user has one and wants it to be used.
+    pub(crate) fn cache(&self) -> Option<Cache> {
+        Cache::of_user().filter(|_| !self.no_cache)
+    }
+
     /// The object code of a lowered program, from the cache if it is there.
     pub(crate) fn compile(&self, lowered: &Lowered) -> Result<ObjectCode, Failure> {
+        self.compile_in(lowered, self.cache().as_ref())
+    }
+
+    /// The same with a given cache.
+    pub(crate) fn compile_in(&self, lowered: &Lowered, cache: Option<&Cache>) -> Result<ObjectCode, Failure> {
         let Lowered { plan, options, library, .. } = lowered;
-        let cache = Cache::of_user().filter(|_| !self.no_cache);
         let object = cache.map_or_else(|| compile(plan, options), |cache| cache.compile(plan, options));
         let object = object.map_err(|error| uncompiled(&error))?;
         Ok(match library {
             Some(library) => library.object(object),
             None => object,
         })
+    }
+
+    /// The object code that a lowered program has in a cache.
+    pub(crate) fn find(&self, lowered: &Lowered, cache: &Cache) -> Result<Option<ObjectCode>, Failure> {
+        let Lowered { plan, options, library, .. } = lowered;
+        let object = cache.find(plan, options).map_err(|error| uncompiled(&error))?;
+        Ok(object.map(|object| match library {
+            Some(library) => library.object(object),
+            None => object,
+        }))
+    }
+
+    /// Loads object code into this process. The user consented to code of the program's own.
+    pub(crate) fn open(&self, object: &ObjectCode) -> Result<Library, Failure> {
+        // SAFETY: code of the program's own is there only if the user allows it, who vouches for it so.
+        unsafe { Library::load_external(object) }.map_err(Failure::usage)
     }
 
     /// Loads a lowered program into this process. The user consented to code of the program's own.
@@ -425,8 +450,7 @@ impl NativeOptions {
         if object.requirements().openmp {
             report_stack_overflows(self.threads);
         }
-        // SAFETY: as above.
-        unsafe { Library::load_external(&object) }.map_err(Failure::usage)
+        self.open(&object)
     }
 
     /// Values of symbols that are inserted for good.

@@ -1,5 +1,6 @@
 //! `sdfg run`: compiles a program and runs it in this process.
 
+mod compilation;
 mod progress;
 mod ranks;
 mod results;

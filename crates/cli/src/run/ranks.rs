@@ -8,20 +8,20 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use sdfg::interpret::Arguments;
-use sdfg::ir::Sdfg;
 use sdfg::symbolic::Symbol;
+use sdfg::validate::Validated;
 use sdfg_codegen::cache::Cache;
-use sdfg_codegen::load::Library;
 use sdfg_codegen::lower::LowerOptions;
 use sdfg_codegen::mpi::{Context, Launcher, Mpi, ranks_of_environment};
 use sdfg_codegen::ranks::{RankProgram, localise};
 
+use super::compilation::{SharedCode, agreed};
 use super::progress::Progress;
 use super::results::Results;
 use super::{Run, timing};
 use crate::data::{Exposed, Parts, RunData};
 use crate::failure::Failure;
-use crate::native::invalid_for_ranks;
+use crate::native::{Lowered, invalid_for_ranks};
 use crate::source::Source;
 use crate::terminal::Terminal;
 
@@ -71,6 +71,10 @@ impl<'r> Ranked<'r> {
     /// Starts this command again on so many ranks.
     fn launch(&self, ranks: usize) -> Result<(), Failure> {
         let launcher = Launcher::find(&self.mpi).map_err(Failure::usage)?;
+        if let Some(cache) = Cache::of_user() {
+            // The ranks find it there.
+            self.mpi.library(Some(&cache)).map_err(Failure::usage)?;
+        }
         let own = std::env::current_exe().map_err(Failure::program)?;
         let mut command: Command = launcher.command(ranks, own);
         let ended: ExitStatus = command.args(std::env::args_os().skip(1)).status().map_err(|error| {
@@ -87,25 +91,34 @@ impl<'r> Ranked<'r> {
 
     fn on_rank(&self, terminal: Terminal) -> Result<(), Failure> {
         let cache = Cache::of_user();
-        let library = self.mpi.library(cache.as_ref()).map_err(Failure::usage)?;
-        let mut context = Context::of_world(&library).map_err(Failure::usage)?;
-        let prepared = self.prepare(&context, if context.rank() == 0 { terminal } else { terminal.silent() });
-        let failure = prepared.as_ref().err().map(Failure::message);
-        context.agree(failure.as_deref()).map_err(Failure::program)?;
-        let Prepared { distributed, program, library, mut data } = prepared?;
+        let communication = self.mpi.library(cache.as_ref()).map_err(Failure::usage)?;
+        let mut context = Context::of_world(&communication).map_err(Failure::usage)?;
+        let terminal = if context.rank() == 0 { terminal } else { terminal.silent() };
+        let prepared = self.prepare(context.ranks(), terminal);
+        let Prepared { program: validated, ranked: program, lowered } = agreed(&mut context, prepared)?;
+        let data = |rank: usize| {
+            let exposed = Exposed { program: validated.clone(), added: Vec::new(), shown: Vec::new() };
+            let parts = RankParts { program: &program, rank: rank as u32 };
+            RunData::prepare_parts(&exposed, &self.run.data, &parts, terminal)
+        };
+        let (library, mut data) = SharedCode { native: &self.run.native, lowered: &lowered, terminal }
+            .load_beside(&mut context, data)?;
+        // The descriptors of the messages until here go with their context.
+        drop(context);
+        let mut context = Context::of_world(&communication).map_err(Failure::usage)?;
+        let distributed = validated.sdfg();
         let symbols: BTreeMap<Symbol, i64> =
             data.arguments.symbols().map(|(name, value)| (Symbol::of(name), value)).collect();
         let words: Vec<i64> = symbols.values().copied().collect();
         context.same(&words).map_err(Failure::program)?;
         let rank = context.rank() as u32;
-        let terminal = if rank == 0 { terminal } else { terminal.silent() };
         let mut times = Vec::new();
         let mut local = Arguments::new();
         {
             let hooks = context.hooks();
             let repetitions = self.run.repeat.map_or(1, NonZeroU32::get);
             let progress = Progress {
-                program: &distributed,
+                program: distributed,
                 symbols: &symbols,
                 ranks: context.ranks() as u32,
                 repetitions,
@@ -152,8 +165,8 @@ impl<'r> Ranked<'r> {
         Results { program: &program, data: &data, local: &local, symbols: &symbols }.write(&mut context)
     }
 
-    /// Everything before the first message: it may fail on one rank alone.
-    fn prepare(&self, context: &Context, terminal: Terminal) -> Result<Prepared, Failure> {
+    /// The program of a rank, which may fail on one rank alone.
+    fn prepare(&self, ranks: usize, terminal: Terminal) -> Result<Prepared, Failure> {
         let run = self.run;
         if !run.data.dumps_nothing() {
             return Err(Failure::usage("--dump shows containers of one process, not of several ranks")
@@ -161,26 +174,19 @@ impl<'r> Ranked<'r> {
         }
         let source =
             Source::read(&run.program, run.native.allow_external())?.retargeted(run.native.retarget());
-        let validated = source.validated(terminal)?;
-        let program = localise(validated.sdfg()).map_err(Failure::program)?;
-        if (context.ranks() as u64) < u64::from(program.ranks()) {
-            let (needed, ranks) = (program.ranks(), context.ranks());
+        let program = source.validated(terminal)?;
+        let ranked = localise(program.sdfg()).map_err(Failure::program)?;
+        if (ranks as u64) < u64::from(ranked.ranks()) {
+            let needed = ranked.ranks();
             return Err(Failure::usage(format_args!(
                 "the program is divided over {needed} ranks, and runs on {ranks}"
             ))
             .help(format_args!("run it with `--ranks {needed}` or more, or distribute it for {ranks}")));
         }
-        let local = program.validated().map_err(|rejected| invalid_for_ranks(&rejected))?;
+        let local = ranked.validated().map_err(|rejected| invalid_for_ranks(&rejected))?;
         let lowered = run.native.lower_for_ranks(&local, &LowerOptions::default())?;
         run.native.consent(&lowered)?;
-        let object = run.native.compile(&lowered)?;
-        // SAFETY: code of the program's own is there only if the user allows it, who vouches for it so.
-        let library = unsafe { Library::load_external(&object) }.map_err(Failure::usage)?;
-        let distributed = validated.sdfg().clone();
-        let exposed = Exposed { program: validated, added: Vec::new(), shown: Vec::new() };
-        let parts = RankParts { program: &program, rank: context.rank() as u32 };
-        let data = RunData::prepare_parts(&exposed, &run.data, &parts, terminal)?;
-        Ok(Prepared { distributed, program, library, data })
+        Ok(Prepared { program, ranked, lowered })
     }
 }
 
@@ -207,10 +213,9 @@ impl Parts for RankParts<'_> {
     }
 }
 
-/// A program that is ready to run on a rank.
+/// A program that is ready to be compiled for a rank.
 struct Prepared {
-    distributed: Sdfg,
-    program: RankProgram,
-    library: Library,
-    data: RunData,
+    program: Validated,
+    ranked: RankProgram,
+    lowered: Lowered,
 }

@@ -14,6 +14,7 @@ mod minimize;
 mod packages;
 mod profile;
 mod programs;
+mod rank_compilation;
 mod rank_libraries;
 mod ranks;
 mod refusals;

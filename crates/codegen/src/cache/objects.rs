@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
@@ -34,32 +34,50 @@ impl Cache {
     /// # Errors
     /// As [`llvm::compile`].
     pub fn compile(&self, plan: &Plan, options: &CompileOptions) -> Result<ObjectCode, LlvmError> {
-        let path = self.folder.join(format!("{}.{EXTENSION}", name(plan, options)?));
-        if let Some((needs, files)) = read(&path) {
-            let (openmp, runtime) = (needs & OPENMP != 0, needs & RUNTIME != 0);
-            let vector_mathematics = needs & VECTOR_MATHEMATICS != 0;
-            let externals = plan.externals.clone();
-            let (profile, processor) = (needs & PROFILE != 0, needs & PROCESSOR != 0);
-            let sanitizer = options.sanitizer;
-            let requirements = Requirements {
-                openmp,
-                runtime,
-                profile,
-                processor,
-                vector_mathematics,
-                sanitizer,
-                externals,
-                source_level: options.level.of_sources(),
-                source_cache: Some(self.folder.clone()),
-            };
-            let hazard = Some(Hazard::UnknownProgram);
-            return Ok(ObjectCode { interface: plan.interface()?, files, requirements, hazard });
+        let path = self.path_of(plan, options)?;
+        if let Some(object) = self.read(&path, plan, options)? {
+            return Ok(object);
         }
         let mut object = llvm::compile(plan, options)?;
         object.requirements.source_cache = Some(self.folder.clone());
         // Without a cache, the next run compiles again.
         let _ = self.store(&path, &object);
         Ok(object)
+    }
+
+    /// The code that a plan was compiled to before, if the cache has it.
+    ///
+    /// # Errors
+    /// If the options or the plan are wrong, as of [`llvm::compile`].
+    pub fn find(&self, plan: &Plan, options: &CompileOptions) -> Result<Option<ObjectCode>, LlvmError> {
+        self.read(&self.path_of(plan, options)?, plan, options)
+    }
+
+    fn path_of(&self, plan: &Plan, options: &CompileOptions) -> Result<PathBuf, LlvmError> {
+        Ok(self.folder.join(format!("{}.{EXTENSION}", name(plan, options)?)))
+    }
+
+    /// The object of a plan in a file.
+    fn read(
+        &self,
+        path: &Path,
+        plan: &Plan,
+        options: &CompileOptions,
+    ) -> Result<Option<ObjectCode>, LlvmError> {
+        let Some((needs, files)) = read(path) else { return Ok(None) };
+        let requirements = Requirements {
+            openmp: needs & OPENMP != 0,
+            runtime: needs & RUNTIME != 0,
+            profile: needs & PROFILE != 0,
+            processor: needs & PROCESSOR != 0,
+            vector_mathematics: needs & VECTOR_MATHEMATICS != 0,
+            sanitizer: options.sanitizer,
+            externals: plan.externals.clone(),
+            source_level: options.level.of_sources(),
+            source_cache: Some(self.folder.clone()),
+        };
+        let hazard = Some(Hazard::UnknownProgram);
+        Ok(Some(ObjectCode { interface: plan.interface()?, files, requirements, hazard }))
     }
 
     fn store(&self, path: &Path, object: &ObjectCode) -> io::Result<()> {

@@ -1,5 +1,6 @@
 //! The C compiler of an MPI, and the library of communication that it makes.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -139,6 +140,11 @@ impl Mpi {
         if let Some(path) = kept.as_ref().filter(|path| is_whole(path)) {
             return Ok(MpiLibrary { path: path.clone(), _folder: None });
         }
+        // Ranks that start together build one library. The system unlocks the folder when a process ends.
+        let folder_of_cache = kept.as_ref().and_then(|path| locked(path.parent()?).ok());
+        if let Some(path) = kept.as_ref().filter(|path| folder_of_cache.is_some() && is_whole(path)) {
+            return Ok(MpiLibrary { path: path.clone(), _folder: None });
+        }
         let unwritten = |source| MpiError::Write { path: std::env::temp_dir(), source };
         let folder = tempfile::Builder::new().prefix("sdfg-").tempdir().map_err(unwritten)?;
         for (name, text) in MPI_SOURCES {
@@ -160,6 +166,14 @@ impl Mpi {
             None => MpiLibrary { path, _folder: Some(folder) },
         })
     }
+}
+
+/// A folder that other processes which lock it wait for, until the answer is dropped. It is made if it is not there.
+fn locked(folder: &Path) -> std::io::Result<File> {
+    std::fs::create_dir_all(folder)?;
+    let file = File::open(folder)?;
+    file.lock()?;
+    Ok(file)
 }
 
 /// A program that is named by the user: a path, or a name in `PATH`.

@@ -162,6 +162,54 @@ impl Context {
         Ok(result)
     }
 
+    /// The bytes that rank 0 passes, on every rank.
+    ///
+    /// # Errors
+    /// [`MpiError::Communication`].
+    pub fn broadcast(&mut self, bytes: &[u8]) -> Result<Vec<u8>, MpiError> {
+        let is_source = self.rank() == 0;
+        // Lengths of memory are exact as floating-point numbers far beyond what there is.
+        let n = self.largest(if is_source { bytes.len() as f64 } else { 0.0 })? as i64;
+        if n == 0 {
+            return Ok(Vec::new());
+        }
+        let dimension = Dimension {
+            extent: n,
+            cut: None,
+            starts: vec![0, n],
+            before: 0,
+            after: 0,
+            elements: Elements { begin: 0, step: 1, moved: Some(0) },
+        };
+        let side = Side { grid: vec![], dimensions: vec![dimension] };
+        let words = Move {
+            scalar: ScalarType::U8,
+            lanes: 1,
+            combination: Combination::Assign,
+            flags: Flags { is_target_everywhere: true, ..Flags::default() },
+            extents: vec![n],
+            source: side.clone(),
+            target: side,
+        }
+        .words();
+        let mut result = vec![0; n as usize];
+        let n_words = i64::try_from(words.len()).unwrap_or(i64::MAX);
+        let source: *const c_void = if is_source { bytes.as_ptr().cast() } else { null() };
+        // SAFETY: the context is open. By the words, rank 0 has the source, and each rank as many elements of the target.
+        let status = unsafe {
+            (self.functions.moves)(
+                self.context,
+                BROADCAST_SITE,
+                words.as_ptr(),
+                n_words,
+                source,
+                result.as_mut_ptr().cast(),
+            )
+        };
+        self.checked(status)?;
+        Ok(result)
+    }
+
     /// Seconds that a move takes, or a combination: the median over the repetitions (1 to 101) of the slowest rank.
     ///
     /// # Errors
@@ -250,6 +298,9 @@ impl Drop for Context {
 
 /// The site of this module's own combination.
 const SITE: i64 = (1 << 20) - 1;
+
+/// That of its broadcast.
+const BROADCAST_SITE: i64 = SITE - 1;
 
 /// The functions of a library.
 ///

@@ -400,6 +400,10 @@ fn rank_of_rust() {
     assert_eq!(context.largest(numbers[rank]).unwrap(), 0.5);
     assert_eq!(context.largest(numbers[rank] - 9.0).unwrap(), -8.5);
     assert!(context.largest(if rank == 1 { f64::NAN } else { 0.0 }).unwrap().is_nan());
+    // Texts of another length at the same site, and those of other ranks do not count.
+    for text in [&b""[..], b"a folder", &[7; 100_000]] {
+        assert!(context.broadcast(if rank == 0 { text } else { b"another one" }).unwrap() == text);
+    }
     let Case { description, is_combination, .. } = random_case(&mut Random(5), ranks);
     let seconds = context.measure(&description, is_combination, 5).unwrap();
     assert!(seconds > 0.0 && seconds < 1.0, "{seconds}");
