@@ -119,7 +119,7 @@ fn many_maps_around_one_container_are_listed_with_their_next_ones() {
     assert_eq!(places(&many(100, same)), 8 * 7 / 2 + 8 * (100 - 8));
     // Constant ranges that differ are no pairs.
     assert_eq!(places(&many(100, |at| format!("{at}:{at} + 1"))), 0);
-    let every_second = |at: usize| if at % 2 == 0 { "0:N".to_owned() } else { "1:N".to_owned() };
+    let every_second = |at: usize| if at.is_multiple_of(2) { "0:N".to_owned() } else { "1:N".to_owned() };
     assert_eq!(places(&many(6, every_second)), 3 + 3);
 }
 
