@@ -171,9 +171,10 @@ impl Transformation for SiblingMapFusion {
                 NodeKind::MapEntry(map) => Some((entry, map)),
                 _ => None,
             };
-            let maps: Vec<(NodeId, &Map)> = readers.into_iter().filter_map(map_of).collect();
-            for (at, (first, map)) in maps.iter().enumerate() {
-                let later = maps[at + 1..].iter().filter(|(_, other)| may_be_alike(map, other));
+            let maps: Vec<(NodeId, Ends)> =
+                readers.into_iter().filter_map(map_of).map(|(entry, map)| (entry, ends(map))).collect();
+            for (at, (first, own)) in maps.iter().enumerate() {
+                let later = maps[at + 1..].iter().filter(|(_, other)| may_be_equal(own, other));
                 found.extend(later.take(NEXT).map(|(second, _)| vec![shared, *first, *second]));
             }
         }
@@ -208,14 +209,18 @@ impl Transformation for SiblingMapFusion {
 /// The number of later maps that a map is listed with. A container that more maps read has places in the square of their number.
 const NEXT: usize = 8;
 
-/// Whether two maps may have the same ranges: bounds that differ are no constants.
-fn may_be_alike(one: &Map, other: &Map) -> bool {
-    let ends = |map: &Map| -> Vec<Option<i64>> {
-        let ends = |range: &Range| [&range.begin, &range.end, &range.step, &range.tile].map(Expr::as_int);
-        map.ranges.0.iter().flat_map(ends).collect()
-    };
-    one.params.len() == other.params.len()
-        && ends(one).into_iter().zip(ends(other)).all(|pair| !matches!(pair, (Some(a), Some(b)) if a != b))
+/// The bounds, steps and tiles of the ranges of a map, where they are numbers.
+type Ends = Vec<Option<i64>>;
+
+fn ends(map: &Map) -> Ends {
+    let of = |range: &Range| [&range.begin, &range.end, &range.step, &range.tile].map(Expr::as_int);
+    map.ranges.0.iter().flat_map(of).collect()
+}
+
+/// Whether two maps may have the same ranges: what differs is no number.
+fn may_be_equal(one: &Ends, other: &Ends) -> bool {
+    one.len() == other.len()
+        && one.iter().zip(other).all(|pair| !matches!(pair, (Some(a), Some(b)) if a != b))
 }
 
 /// The maps of a match.

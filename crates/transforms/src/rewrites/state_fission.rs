@@ -125,6 +125,14 @@ impl Transformation for StateFission {
         if site.scopes().scope_of(entry).is_some() {
             return Err(Refusal::structure(label, "is in a scope"));
         }
+        let exit = state.exit_of(entry);
+        let is_other_code = |node: &NodeId| {
+            *node != entry && Some(*node) != exit && state.node(*node).kind.container().is_none()
+        };
+        // Code is in no part of the map. Each match of a state asks, and parts take a look at all its nodes.
+        if site.scopes().children(None).iter().any(is_other_code) {
+            return Ok(Evidence::of_structure());
+        }
         let parts = Parts::of(state, entry);
         if parts.before.is_empty() && parts.after(state).is_empty() {
             return Err(Refusal::structure(label, "has a state of its own already"));
