@@ -426,6 +426,106 @@ fn what_a_resolution_combines_with_is_not_dead() {
     assert!(difference(&before, &after).is_none());
 }
 
+/// The state waits by access nodes that move no data.
+#[test]
+fn access_nodes_that_only_order_others_go() {
+    let text = |contents: &str| {
+        program(&format!(
+            "state s {{
+  access A
+  access B
+  access between = A
+  tasklet t (x) -> (y) {{ y = 2 * x }}
+  tasklet u (x) -> (y) {{ y = 3 * x }}
+  access last = B
+  A -> t.x: A[0]
+  t.y -> B: B[0]
+  order B -> between
+  order between -> u
+  A -> u.x: A[0]
+  u.y -> last: B[0]
+{contents}
+}}"
+        ))
+    };
+    let transformation = DeadDataflowElimination::default();
+    let apply_at = |before: &Sdfg, label: &str| {
+        let is_there = |found: &Match| found.paths(before)[0].to_string() == format!("p/s/{label}");
+        let found = places(before, &transformation).into_iter().find(is_there).expect("a match");
+        let mut after = before.clone();
+        let applied =
+            apply(&mut after, &transformation, &found).map(|_| ()).map_err(|error| error.to_string());
+        applied.map(|()| after)
+    };
+    let before = text("");
+    let after = apply_at(&before, "between").expect("an application");
+    let printed = sdfg::text::print(&after);
+    assert!(printed.contains("order B -> u") && !printed.contains("between"), "{printed}");
+    assert_eq!(difference(&before, &after), None, "{printed}");
+    // One that nothing waits for, and one without edges.
+    for idle in
+        ["access idle = C\n  order last -> idle", "access idle = C\n  order idle -> t", "access idle = C"]
+    {
+        let before = text(idle);
+        let after = apply_at(&before, "idle").expect("an application");
+        let printed = sdfg::text::print(&after);
+        assert!(!printed.contains("idle") && printed.contains("array C"), "{printed}");
+        assert_eq!(difference(&before, &after), None, "{printed}");
+    }
+    // Each of two waits for each of three others: six edges in place of five.
+    let many = text(
+        "access hub = C
+  access one = A
+  access two = A
+  tasklet v (x) -> (y) { y = x }
+  tasklet w (x) -> (y) { y = x }
+  tasklet q (x) -> (y) { y = x }
+  access end = C
+  order B -> hub
+  order last -> hub
+  order hub -> v
+  order hub -> w
+  order hub -> q
+  one -> v.x: A[0]
+  two -> w.x: A[0]
+  two -> q.x: A[0]
+  v.y -> end: C[0]
+  w.y -> end: C[1]
+  q.y -> end: C[2]",
+    );
+    assert!(apply_at(&many, "hub").expect_err("a refusal").contains("puts many nodes in order"));
+}
+
+/// A transient that is used in an iteration alone would begin anew in each one.
+#[test]
+fn access_nodes_that_tell_where_memory_lives_stay() {
+    let before = program(
+        "transient array T: f64[1]
+state s {
+  access A
+  access B
+  access T
+  map m [i = 0:N] schedule(sequential) {
+    access own = T
+    tasklet t (x) -> (y) { y = x }
+    tasklet u (x) -> (y) { y = x }
+    m.A -> t.x: A[i]
+    t.y -> own: T[0]
+    own -> u.x: T[0]
+    u.y -> m.B: B[i]
+  }
+  A -> m.A
+  m.B -> B
+  order T -> m
+}",
+    );
+    let transformation = DeadDataflowElimination::default();
+    let is_there = |found: &Match| found.paths(&before)[0].to_string() == "p/s/T";
+    let found = places(&before, &transformation).into_iter().find(is_there).expect("a match");
+    let refused = apply(&mut before.clone(), &transformation, &found).expect_err("a refusal").to_string();
+    assert!(refused.contains("is used in scopes alone"), "{refused}");
+}
+
 /// A state that reads `A[k]`, behind transitions that set `k`.
 fn with_symbol(transitions: &str) -> Sdfg {
     program(&format!(

@@ -11,12 +11,15 @@ use super::{anchored, described};
 use crate::engine::{Claim, Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
 use crate::pattern::{NodeClass, Pattern};
 
-/// Removes the computation of a transient that nothing reads.
+/// Removes the computation of a transient that nothing reads, and access nodes that move no data.
 ///
 /// # When it applies
 ///
 /// The access node is the last one of a transient array or scalar, and no memlet, view, condition or
 /// assignment reads the transient. What computes it goes with it.
+///
+/// Or the access node is outside of all scopes, and its edges only put other nodes in order: then these others are put in order
+/// without it. Another access node outside of scopes, if one is needed, tells where the container lives.
 ///
 /// # Refusals
 ///
@@ -80,7 +83,8 @@ use crate::pattern::{NodeClass, Pattern};
 /// # Soundness
 ///
 /// The results of a program are its arguments. The removed nodes write nothing but the transient, and nothing
-/// reads that, so no argument depends on them.
+/// reads that, so no argument depends on them. An access node that moves no data does nothing, and what follows it still waits
+/// for what comes before it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DeadDataflowElimination {}
@@ -88,7 +92,7 @@ pub struct DeadDataflowElimination {}
 static METADATA: Metadata = Metadata {
     name: "DeadDataflowElimination",
     group: Group::Data,
-    summary: "Removes the computation of a transient that nothing reads.",
+    summary: "Removes the computation of a transient that nothing reads, and access nodes that move no data.",
     source: "DaCe, DeadDataflowElimination",
     soundness: Soundness::Always,
     is_strict: true,
@@ -110,6 +114,10 @@ impl Transformation for DeadDataflowElimination {
         let Some(id) = state.node(node).kind.container() else {
             return Err(Refusal::structure(site.label(0), "accesses no container"));
         };
+        if moves_nothing(state, node) {
+            is_needless(site, node, id)?;
+            return Ok(Evidence::of_structure());
+        }
         let container = site.sdfg.container(id);
         let name = container.name.as_str();
         if container.is_argument() || container.constant.is_some() {
@@ -159,23 +167,90 @@ impl Transformation for DeadDataflowElimination {
         let (state, node) = (found.state(), found.node(0));
         let graph = editor.state(state)?;
         let container = graph.node(node).kind.container();
-        let producers: BTreeSet<NodeId> = graph
-            .each_in_edge(node)
-            .map(|(_, edge)| graph.node(edge.src).kind.exit_of().unwrap_or(edge.src))
-            .filter(|node| graph.node(*node).kind.container().is_none())
-            .collect();
-        for producer in producers {
-            editor.remove_node(state, producer)?;
+        if moves_nothing(graph, node) {
+            for (before, after) in Order::around(graph, node).missing(graph) {
+                editor.add_order(state, before, after)?;
+            }
+        } else {
+            let producers: BTreeSet<NodeId> = graph
+                .each_in_edge(node)
+                .map(|(_, edge)| graph.node(edge.src).kind.exit_of().unwrap_or(edge.src))
+                .filter(|node| graph.node(*node).kind.container().is_none())
+                .collect();
+            for producer in producers {
+                editor.remove_node(state, producer)?;
+            }
         }
         if editor.state(state)?.get_node(node).is_some() {
             editor.remove_node(state, node)?;
         }
-        if let Some(container) = container
-            && !is_used(editor.sdfg(), container)
-        {
+        let may_go = |id: ContainerId| {
+            let found = editor.sdfg().container(id);
+            !found.is_argument() && found.constant.is_none() && !is_used(editor.sdfg(), id)
+        };
+        if let Some(container) = container.filter(|id| may_go(*id)) {
             editor.remove_container(container)?;
         }
         Ok(())
+    }
+}
+
+/// Whether the edges of an access node only put others in order.
+fn moves_nothing(state: &State, node: NodeId) -> bool {
+    let mut edges = state.each_in_edge(node).chain(state.each_out_edge(node));
+    edges.all(|(_, edge)| matches!(edge.memlet.flow, Flow::Order))
+}
+
+/// Whether an access node that moves nothing may go.
+fn is_needless(site: &Site<'_>, node: NodeId, id: ContainerId) -> Result<(), Refusal> {
+    let (state, here) = (site.state(), site.found.state());
+    let container = site.sdfg.container(id);
+    if site.scopes().scope_of(node).is_some() {
+        return Err(Refusal::structure(site.label(0), "moves no data, and is in a scope"));
+    }
+    let order = Order::around(state, node);
+    if order.before.len() * order.after.len() > order.before.len() + order.after.len() {
+        return Err(Refusal::structure(site.label(0), "puts many nodes in order"));
+    }
+    let uses = site.uses();
+    if let Some(used) = uses.in_state(id, here).find(|used| matches!(used, Use::Condition(..))) {
+        return Err(site.used(id, used));
+    }
+    let is_outside = |used: &Use| match *used {
+        Use::Access(state, other) => {
+            (state, other) != (here, node) && site.scopes_of(state).scope_of(other).is_none()
+        }
+        Use::Memlet(..) | Use::Condition(..) | Use::Block(_) | Use::Transition(_) => false,
+    };
+    let others = uses.of(id);
+    let is_unused = others.iter().all(|used| *used == Use::Access(here, node));
+    if container.is_argument() || is_unused || others.iter().any(is_outside) {
+        return Ok(());
+    }
+    Err(Refusal::container(&container.name, "is used in scopes alone, apart from this node"))
+}
+
+/// The nodes that an access node puts in order.
+struct Order {
+    before: BTreeSet<NodeId>,
+    after: BTreeSet<NodeId>,
+}
+
+impl Order {
+    fn around(state: &State, node: NodeId) -> Self {
+        Order {
+            before: state.each_in_edge(node).map(|(_, edge)| edge.src).collect(),
+            after: state.each_out_edge(node).map(|(_, edge)| edge.dst).collect(),
+        }
+    }
+
+    /// Those pairs that have no edge.
+    fn missing(&self, state: &State) -> Vec<(NodeId, NodeId)> {
+        let has_edge =
+            |before: NodeId, after: NodeId| state.each_in_edge(after).any(|(_, edge)| edge.src == before);
+        let pairs =
+            self.before.iter().flat_map(|before| self.after.iter().map(move |after| (*before, *after)));
+        pairs.filter(|(before, after)| !has_edge(*before, *after)).collect()
     }
 }
 

@@ -105,7 +105,8 @@ impl Transformation for MergeReads {
         if has_data(state, node) {
             return refused("is written");
         }
-        if state.each_out_edge(node).next().is_none() {
+        // `DeadDataflowElimination` removes those that move nothing.
+        if state.each_out_edge(node).all(|(_, edge)| matches!(edge.memlet.flow, Flow::Order)) {
             return refused("is read by nothing");
         }
         if scope_around(state, node).is_some() {
