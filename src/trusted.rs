@@ -126,8 +126,11 @@ pub fn through_cuda(plan: &Plan) -> Result<Library, String> {
 /// # Errors
 /// The failed step: printing, compiling with the compiler's messages, or loading.
 pub fn through_opencl(plan: &Plan) -> Result<Library, String> {
-    let compiler =
-        CCompiler::new("gcc", &["-O0", "-Wall", "-Wextra", "-Werror", NARROW_ELEMENTS]).with_opencl();
+    let compiler = CCompiler::new(
+        "gcc",
+        &["-O0", "-Wall", "-Wextra", "-Werror", NARROW_ELEMENTS, "-DSDFG_DEVICE_CACHE=\"\""],
+    )
+    .with_opencl();
     // SAFETY: see the head of this file.
     unsafe { compiler.load(plan, &SourceOptions::default()) }
         .map_err(|error| format!("by way of OpenCL: {error}"))

@@ -53,13 +53,14 @@ pub const PROCESSOR: (&str, &[u8]) = ("processor", include_bytes!(env!("SDFG_RUN
 
 /// The C sources of a device by way of OpenCL, for generated source that launches kernels, in an order in which they can stand in one
 /// file. They include headers of the C library and of POSIX, and each other with quotes, and all their functions are static.
-pub const OPENCL_SOURCES: [&str; 2] = [include_str!("device/common.h"), include_str!("opencl/device.c")];
+pub const OPENCL_SOURCES: [&str; 3] =
+    [include_str!("device/common.h"), include_str!("device/cache.h"), include_str!("opencl/device.c")];
 
 /// As [`OPENCL_SOURCES`], a device by way of the driver of CUDA.
 pub const CUDA_SOURCES: [&str; 4] = [
     include_str!("device/common.h"),
     include_str!("cuda/nvrtc.h"),
-    include_str!("cuda/cache.h"),
+    include_str!("device/cache.h"),
     include_str!("cuda/device.c"),
 ];
 

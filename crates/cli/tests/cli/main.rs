@@ -11,6 +11,7 @@ mod dumps;
 mod externals;
 mod layouts;
 mod minimize;
+mod opencl;
 mod packages;
 mod profile;
 mod programs;

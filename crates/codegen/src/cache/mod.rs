@@ -24,7 +24,7 @@ use crate::link::EXTERNAL_EXTENSION;
 /// tasklets and kernels.
 const EXTENSION: &str = "sdfg-object";
 
-/// Suffix of images of CUDA kernels, which compiled programs keep (`crates/runtime/src/cuda/cache.h`).
+/// Suffix of images of kernels, which compiled programs keep (`crates/runtime/src/device/cache.h`).
 const KERNELS_EXTENSION: &str = "sdfg-kernels";
 
 /// Prefix and suffix of files that are being written, which identify the remains of a killed writer.

@@ -9,7 +9,8 @@
  * current. Commands go to streams, in which they run in order. Stream 0 is that of the caller: the one that a run is started on, or
  * the default stream. */
 
-#include "cache.h"
+#include "nvrtc.h"
+#include "../device/cache.h"
 
 /* The library of the driver; the variable SDFG_CUDA_DRIVER names another one. */
 #ifndef SDFG_CUDA_DRIVER
@@ -444,7 +445,7 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_compile(sdfg_device *device, const char
         return SDFG_DEVICE_FAILED;
     }
     if (key != NULL) {
-        sdfg_cache_write(key, image);
+        sdfg_cache_write(key, image->bytes, image->size);
     }
     return 0;
 }
@@ -456,9 +457,11 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_build(sdfg_device *device, const char *
         return 0;
     }
     sdfg_image image = { device->architecture, false, NULL, 0 };
-    char *const key = sdfg_cache_key(source, options, device->architecture);
+    char target[32];
+    snprintf(target, sizeof target, "sm_%d", device->architecture);
+    char *const key = sdfg_cache_key(target, options, source);
     /* A driver that is older than the compiler of an image may refuse it: the NVRTC of now may fit better. */
-    bool is_loaded = key != NULL && sdfg_cache_read(key, &image) && device->cuModuleLoadData(&device->module, image.bytes) == SDFG_CU_SUCCESS;
+    bool is_loaded = key != NULL && sdfg_cache_read(key, &image.bytes, &image.size) && device->cuModuleLoadData(&device->module, image.bytes) == SDFG_CU_SUCCESS;
     int32_t status = 0;
     if (!is_loaded) {
         free(image.bytes);
@@ -475,21 +478,6 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_build(sdfg_device *device, const char *
     free(image.bytes);
     free(key);
     return status;
-}
-
-/* The parts of a text in one. */
-SDFG_DEVICE_FUNCTION char *sdfg_device_joined(const char *const *parts, uint32_t n_parts) {
-    size_t size = 1, at = 0;
-    for (uint32_t n = 0; n < n_parts; ++n) {
-        size += strlen(parts[n]);
-    }
-    char *const text = (char *)calloc(1, size);
-    for (uint32_t n = 0; n < n_parts && text != NULL; ++n) {
-        const size_t length = strlen(parts[n]);
-        memcpy(text + at, parts[n], length);
-        at += length;
-    }
-    return text;
 }
 
 SDFG_DEVICE_FUNCTION void sdfg_device_close(sdfg_device *device) {

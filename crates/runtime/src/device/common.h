@@ -1,6 +1,9 @@
 /* The parts of a device runtime that do not depend on the driver: statuses, arguments of kernels, and the report of measured
  * commands. `opencl/device.c` and `cuda/device.c` define `sdfg_device` and the functions that generated code calls. */
 
+#ifndef SDFG_DEVICE_COMMON
+#define SDFG_DEVICE_COMMON
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -43,6 +46,21 @@ SDFG_DEVICE_FUNCTION sdfg_wanted sdfg_device_wanted(const char *asked) {
     wanted.number = strtol(wanted.name, &end, 10);
     wanted.is_number = end != wanted.name && *end == 0;
     return wanted;
+}
+
+/* The parts of a text in one. */
+SDFG_DEVICE_FUNCTION char *sdfg_device_joined(const char *const *parts, uint32_t n_parts) {
+    size_t size = 1, at = 0;
+    for (uint32_t n = 0; n < n_parts; ++n) {
+        size += strlen(parts[n]);
+    }
+    char *const text = (char *)calloc(1, size);
+    for (uint32_t n = 0; n < n_parts && text != NULL; ++n) {
+        const size_t length = strlen(parts[n]);
+        memcpy(text + at, parts[n], length);
+        at += length;
+    }
+    return text;
 }
 
 /* A kernel or copy of a program that is profiled. */
@@ -137,4 +155,6 @@ SDFG_DEVICE_FUNCTION char *sdfg_device_report(sdfg_command *commands, int32_t fo
     (void)sdfg_device_reversed(first);
     return text;
 }
+#endif
+
 #endif

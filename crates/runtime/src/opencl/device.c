@@ -1,4 +1,5 @@
-/* A device by way of OpenCL 1.2, for one instance of a program: it compiles kernels, allocates and copies memory, and launches.
+/* A device by way of OpenCL 1.2, for one instance of a program: it compiles kernels or takes them from the cache, allocates and copies
+ * memory, and launches.
  *
  * The driver (libOpenCL.so.1) is found when the first instance runs, so that neither an SDK nor a driver is needed to build a
  * program. The declarations of the interface of OpenCL that this file needs are its own.
@@ -7,7 +8,7 @@
  * computed there, and code of the host that touches them ends with a signal. Commands go to streams, which are queues in which they run
  * in order. Stream 0 is that of the caller: the queue that a run is started on, or one of the instance. */
 
-#include "../device/common.h"
+#include "../device/cache.h"
 
 #include <sys/mman.h>
 
@@ -27,7 +28,15 @@ enum {
     SDFG_CL_DEVICE_GLOBAL_MEM_SIZE = 0x101F,
     SDFG_CL_DEVICE_MAX_MEM_ALLOC_SIZE = 0x1010,
     SDFG_CL_DEVICE_NAME = 0x102B,
+    SDFG_CL_DEVICE_VENDOR = 0x102C,
+    SDFG_CL_DRIVER_VERSION = 0x102D,
+    SDFG_CL_DEVICE_VERSION = 0x102F,
+    SDFG_CL_DEVICE_PLATFORM = 0x1031,
+    SDFG_CL_PLATFORM_VERSION = 0x0901,
     SDFG_CL_PLATFORM_NAME = 0x0902,
+    SDFG_CL_PROGRAM_NUM_DEVICES = 0x1162,
+    SDFG_CL_PROGRAM_BINARY_SIZES = 0x1165,
+    SDFG_CL_PROGRAM_BINARIES = 0x1166,
     SDFG_CL_PROGRAM_BUILD_LOG = 0x1183,
     SDFG_CL_PROFILING_COMMAND_START = 0x1282,
     SDFG_CL_PROFILING_COMMAND_END = 0x1283,
@@ -53,6 +62,8 @@ enum {
     F(sdfg_cl, clCreateContext, (const intptr_t *, uint32_t, const sdfg_cl *, void *, void *, int32_t *)) \
     F(sdfg_cl, clCreateCommandQueue, (sdfg_cl, sdfg_cl, uint64_t, int32_t *)) \
     F(sdfg_cl, clCreateProgramWithSource, (sdfg_cl, uint32_t, const char **, const size_t *, int32_t *)) \
+    F(sdfg_cl, clCreateProgramWithBinary, (sdfg_cl, uint32_t, const sdfg_cl *, const size_t *, const unsigned char **, int32_t *, int32_t *)) \
+    F(int32_t, clGetProgramInfo, (sdfg_cl, uint32_t, size_t, void *, size_t *)) \
     F(int32_t, clBuildProgram, (sdfg_cl, uint32_t, const sdfg_cl *, const char *, void *, void *)) \
     F(int32_t, clGetProgramBuildInfo, (sdfg_cl, sdfg_cl, uint32_t, size_t, void *, size_t *)) \
     F(sdfg_cl, clCreateKernel, (sdfg_cl, const char *, int32_t *)) \
@@ -360,14 +371,77 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_find_device(sdfg_device *device, const 
     return status;
 }
 
+/* What the image of kernels depends on besides their text: the device, its driver, and their versions. */
+SDFG_DEVICE_FUNCTION void sdfg_device_target(const sdfg_device *device, char *text, size_t size) {
+    static const uint32_t of_platform[] = { SDFG_CL_PLATFORM_NAME, SDFG_CL_PLATFORM_VERSION };
+    static const uint32_t of_device[] = { SDFG_CL_DEVICE_VENDOR, SDFG_CL_DEVICE_NAME, SDFG_CL_DEVICE_VERSION, SDFG_CL_DRIVER_VERSION };
+    sdfg_cl platform = NULL;
+    size_t at = (size_t)snprintf(text, size, "OpenCL");
+    (void)device->clGetDeviceInfo(device->device, SDFG_CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL);
+    for (size_t n = 0; n < 6; ++n) {
+        char value[256] = "";
+        if (n < 2) {
+            (void)device->clGetPlatformInfo(platform, of_platform[n], sizeof value - 1, value, NULL);
+        } else {
+            (void)device->clGetDeviceInfo(device->device, of_device[n - 2], sizeof value - 1, value, NULL);
+        }
+        at += (size_t)snprintf(text + at, size - at, "\n%s", value);
+    }
+}
+
+/* Builds a program that was made from source or from an image. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_link(sdfg_device *device, const char *options) {
+    return device->clBuildProgram(device->program, 1, &device->device, options, NULL, NULL);
+}
+
+/* Takes the kernels from the cache; false if they are not there, or the driver does not take them. */
+SDFG_DEVICE_FUNCTION bool sdfg_device_load_image(sdfg_device *device, const char *key, const char *options) {
+    unsigned char *bytes = NULL;
+    size_t size = 0;
+    if (!sdfg_cache_read(key, &bytes, &size)) {
+        return false;
+    }
+    int32_t state = SDFG_CL_SUCCESS, error = SDFG_CL_SUCCESS;
+    const unsigned char *const image = bytes;
+    device->program = device->clCreateProgramWithBinary(device->context, 1, &device->device, &size, (const unsigned char **)(uintptr_t)&image, &state, &error);
+    free(bytes);
+    if (error != SDFG_CL_SUCCESS) {
+        device->program = NULL;
+        return false;
+    }
+    if (state == SDFG_CL_SUCCESS && sdfg_device_link(device, options) == SDFG_CL_SUCCESS) {
+        return true;
+    }
+    (void)device->clReleaseProgram(device->program);
+    device->program = NULL;
+    return false;
+}
+
+/* Keeps the kernels in the cache. A context of the caller may have several devices, of which each has an image: then none is kept. */
+SDFG_DEVICE_FUNCTION void sdfg_device_keep_image(sdfg_device *device, const char *key) {
+    uint32_t n_devices = 0;
+    size_t size = 0;
+    if (device->clGetProgramInfo(device->program, SDFG_CL_PROGRAM_NUM_DEVICES, sizeof n_devices, &n_devices, NULL) != SDFG_CL_SUCCESS || n_devices != 1) {
+        return;
+    }
+    if (device->clGetProgramInfo(device->program, SDFG_CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL) != SDFG_CL_SUCCESS || size == 0) {
+        return;
+    }
+    unsigned char *image = (unsigned char *)malloc(size);
+    if (image != NULL && device->clGetProgramInfo(device->program, SDFG_CL_PROGRAM_BINARIES, sizeof image, &image, NULL) == SDFG_CL_SUCCESS) {
+        sdfg_cache_write(key, image, size);
+    }
+    free(image);
+}
+
 /* Compiles the kernels. */
-SDFG_DEVICE_FUNCTION int32_t sdfg_device_build(sdfg_device *device, const char **parts, uint32_t n_parts, const char *options) {
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_compile(sdfg_device *device, const char *source, const char *options) {
     int32_t error = 0;
-    device->program = device->clCreateProgramWithSource(device->context, n_parts, parts, NULL, &error);
+    device->program = device->clCreateProgramWithSource(device->context, 1, &source, NULL, &error);
     if (error != SDFG_CL_SUCCESS) {
         return sdfg_device_failed(device, error, "the device takes no kernels");
     }
-    error = device->clBuildProgram(device->program, 1, &device->device, options, NULL, NULL);
+    error = sdfg_device_link(device, options);
     if (error != SDFG_CL_SUCCESS) {
         const int begin = snprintf(device->text, sizeof device->text, "the device does not compile the kernels (error %d of OpenCL): ", (int)error);
         size_t bytes = 0;
@@ -382,6 +456,26 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_build(sdfg_device *device, const char *
         return SDFG_DEVICE_FAILED;
     }
     return 0;
+}
+
+/* Loads the kernels: from the cache, or compiled now. */
+SDFG_DEVICE_FUNCTION int32_t sdfg_device_build(sdfg_device *device, const char *const *parts, uint32_t n_parts, const char *options) {
+    char target[2048];
+    sdfg_device_target(device, target, sizeof target);
+    char *const source = sdfg_device_joined(parts, n_parts);
+    char *const key = source == NULL ? NULL : sdfg_cache_key(target, options, source);
+    int32_t status = 0;
+    if (key == NULL) {
+        status = sdfg_device_failed(device, SDFG_CL_OUT_OF_HOST_MEMORY, "the device takes no kernels");
+    } else if (!sdfg_device_load_image(device, key, options)) {
+        status = sdfg_device_compile(device, source, options);
+        if (status == 0) {
+            sdfg_device_keep_image(device, key);
+        }
+    }
+    free(key);
+    free(source);
+    return status;
 }
 
 SDFG_DEVICE_FUNCTION void sdfg_device_close(sdfg_device *device) {
@@ -450,7 +544,7 @@ SDFG_DEVICE_FUNCTION int32_t sdfg_device_open(sdfg_device **out, const char *ask
     }
     int32_t status = sdfg_device_find_device(device, asked, (sdfg_cl)queue);
     if (status == 0) {
-        status = sdfg_device_build(device, (const char **)(uintptr_t)parts, n_parts, options);
+        status = sdfg_device_build(device, parts, n_parts, options);
     }
     device->is_open = status == 0;
     return status;

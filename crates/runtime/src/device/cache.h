@@ -1,18 +1,25 @@
-/* Images of kernels that NVRTC made, in the folder of `sdfg cache`: the next run of the same kernels on the same architecture
- * needs no NVRTC.
+/* Images of kernels that NVRTC or a driver of OpenCL made, in the folder of `sdfg cache`: the next run of the same kernels on the same
+ * device does not compile them.
  *
  * A file has everything that the image depends on, which is compared when it is read: no two kernels share an image. Files
- * appear whole, under names that `crates/codegen/src/cache` knows, and are checked by a sum. A cache that cannot be used makes the first run slower; it is
+ * appear whole, under names that `crates/codegen/src/cache` knows, and are checked by a sum. Files that were not used for the longest time make room for others. A cache that cannot be used makes the first run slower; it is
  * never an error. */
 
-#include "nvrtc.h"
+#include "common.h"
 
+#include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utime.h>
 
 /* The first bytes of a file; a change of what follows changes them. */
 #define SDFG_CACHE_MAGIC "sdfg kernels 1\n"
+
+/* The end of the names of files. */
+#define SDFG_CACHE_EXTENSION ".sdfg-kernels"
+
+/* The most bytes of all files. */
+#define SDFG_CACHE_LIMIT ((uint64_t)1 << 30)
 
 /* The usual beginning of a hash. */
 #define SDFG_CACHE_SEED 0xcbf29ce484222325u
@@ -25,12 +32,12 @@ SDFG_DEVICE_FUNCTION uint64_t sdfg_cache_hash(uint64_t hash, const void *bytes, 
     return hash;
 }
 
-/* Everything that an image depends on, as a text that the caller frees. */
-SDFG_DEVICE_FUNCTION char *sdfg_cache_key(const char *source, const char *options, int architecture) {
-    const size_t size = strlen(source) + strlen(options) + 64;
+/* Everything that an image depends on, as a text that the caller frees. The target tells the device and its compiler. */
+SDFG_DEVICE_FUNCTION char *sdfg_cache_key(const char *target, const char *options, const char *source) {
+    const size_t size = strlen(target) + strlen(options) + strlen(source) + 3;
     char *const key = (char *)malloc(size);
     if (key != NULL) {
-        snprintf(key, size, "sm_%d %s\n%s", architecture, options, source);
+        snprintf(key, size, "%s %s\n%s", target, options, source);
     }
     return key;
 }
@@ -57,12 +64,12 @@ SDFG_DEVICE_FUNCTION bool sdfg_cache_path(const char *key, char *path, size_t si
     *folder = (size_t)written;
     const size_t length = strlen(key);
     const uint64_t first = sdfg_cache_hash(SDFG_CACHE_SEED, key, length), second = sdfg_cache_hash(~(uint64_t)0, key, length);
-    written = snprintf(path + *folder, size - *folder, "/%016llx%016llx.sdfg-kernels", (unsigned long long)first, (unsigned long long)second);
+    written = snprintf(path + *folder, size - *folder, "/%016llx%016llx" SDFG_CACHE_EXTENSION, (unsigned long long)first, (unsigned long long)second);
     return written > 0 && *folder + (size_t)written < size;
 }
 
-/* Reads the image of a key; false if it is missing or damaged. */
-SDFG_DEVICE_FUNCTION bool sdfg_cache_read(const char *key, sdfg_image *image) {
+/* Reads the image of a key, which the caller frees; false if it is missing or damaged. */
+SDFG_DEVICE_FUNCTION bool sdfg_cache_read(const char *key, unsigned char **image, size_t *size) {
     char path[4096], magic[sizeof SDFG_CACHE_MAGIC - 1];
     size_t folder = 0;
     uint64_t head[3];
@@ -80,8 +87,8 @@ SDFG_DEVICE_FUNCTION bool sdfg_cache_read(const char *key, sdfg_image *image) {
     (void)fclose(file);
     if (is_good) {
         memmove(bytes, bytes + length, head[1]);
-        image->bytes = bytes;
-        image->size = head[1];
+        *image = bytes;
+        *size = head[1];
         /* It counts as used. */
         (void)utime(path, NULL);
     } else {
@@ -101,8 +108,33 @@ SDFG_DEVICE_FUNCTION void sdfg_cache_make_folder(char *path, size_t folder) {
     }
 }
 
+/* Removes the file in a folder that was not used for the longest time, if all of them take more than the limit; whether it did. */
+SDFG_DEVICE_FUNCTION bool sdfg_cache_remove_oldest(const char *folder) {
+    char path[4096], oldest[4096] = "";
+    uint64_t total = 0;
+    time_t used = 0;
+    DIR *const all = opendir(folder);
+    for (const struct dirent *entry = all == NULL ? NULL : readdir(all); entry != NULL; entry = readdir(all)) {
+        struct stat about;
+        const size_t length = strlen(entry->d_name), end = sizeof SDFG_CACHE_EXTENSION - 1;
+        const int written = snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        if (length <= end || strcmp(entry->d_name + length - end, SDFG_CACHE_EXTENSION) != 0 || written < 0 || (size_t)written >= sizeof path || stat(path, &about) != 0) {
+            continue;
+        }
+        total += (uint64_t)about.st_size;
+        if (oldest[0] == 0 || about.st_mtime < used) {
+            used = about.st_mtime;
+            memcpy(oldest, path, sizeof path);
+        }
+    }
+    if (all != NULL) {
+        (void)closedir(all);
+    }
+    return total > SDFG_CACHE_LIMIT && unlink(oldest) == 0;
+}
+
 /* Keeps the image of a key. */
-SDFG_DEVICE_FUNCTION void sdfg_cache_write(const char *key, const sdfg_image *image) {
+SDFG_DEVICE_FUNCTION void sdfg_cache_write(const char *key, const unsigned char *image, size_t size) {
     char path[4096], unfinished[4096 + 32];
     size_t folder = 0;
     if (!sdfg_cache_path(key, path, sizeof path, &folder)) {
@@ -116,10 +148,13 @@ SDFG_DEVICE_FUNCTION void sdfg_cache_write(const char *key, const sdfg_image *im
         return;
     }
     const uint64_t length = strlen(key);
-    const uint64_t head[3] = { length, image->size, sdfg_cache_hash(SDFG_CACHE_SEED, image->bytes, image->size) };
-    bool is_written = fputs(SDFG_CACHE_MAGIC, file) >= 0 && fwrite(head, sizeof head, 1, file) == 1 && fwrite(key, length, 1, file) == 1 && fwrite(image->bytes, image->size, 1, file) == 1;
+    const uint64_t head[3] = { length, size, sdfg_cache_hash(SDFG_CACHE_SEED, image, size) };
+    bool is_written = fputs(SDFG_CACHE_MAGIC, file) >= 0 && fwrite(head, sizeof head, 1, file) == 1 && fwrite(key, length, 1, file) == 1 && fwrite(image, size, 1, file) == 1;
     is_written = fclose(file) == 0 && is_written;
     if (!is_written || rename(unfinished, path) != 0) {
         (void)unlink(unfinished);
+    }
+    path[folder] = 0;
+    while (sdfg_cache_remove_oldest(path)) {
     }
 }
