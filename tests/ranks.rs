@@ -5,6 +5,11 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use sdfg_codegen::mpi::{Launcher, Mpi};
+
+/// Ranks that share cores on the machines of these tests.
+const EIGHT: usize = 8;
+
 /// The file of an example; `None` without MPI.
 fn example(name: &str) -> Option<PathBuf> {
     if Command::new("mpicc").arg("--version").output().is_err() {
@@ -37,6 +42,31 @@ fn distributed_programs_give_the_results_of_those_written_by_hand() {
         assert!(text.contains(line), "{text}");
     }
     assert!(!text.contains("gives other results"), "{text}");
+}
+
+/// The example starts itself on four ranks, and runs under a launcher: on fewer, and on more than there are cores.
+#[test]
+fn rust_programs_run_with_a_block_on_each_rank() {
+    let Some(example) = example("mpi") else { return };
+    let launcher = Mpi::find().and_then(|mpi| Launcher::find(&mpi)).expect("mpicc comes with a launcher");
+    let launched = |ranks| launcher.command(ranks, &example);
+    for (mut command, line) in [
+        (
+            Command::new(&example),
+            "heat on 4 ranks: ok; 2 maps are divided, and the first rank holds 252 of 1003 cells",
+        ),
+        (launched(3), "heat on 3 ranks: ok; 2 maps are divided, and the first rank holds 335 of 1003 cells"),
+        (
+            launched(EIGHT),
+            "heat on 8 ranks: ok; 2 maps are divided, and the first rank holds 127 of 1003 cells",
+        ),
+    ] {
+        let output = command.output().unwrap_or_else(|error| panic!("{}: {error}", example.display()));
+        let text = String::from_utf8_lossy(&output.stdout);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{text}{errors}");
+        assert!(text.contains(line), "{text}");
+    }
 }
 
 #[test]
