@@ -108,6 +108,26 @@ fn programs_of_the_lists_run_on_ranks() {
 }
 
 #[test]
+fn eight_ranks_share_cores() {
+    let Some(example) = example("ranks") else { return };
+    let random = ["--programs", "2", "--seed", "81"];
+    let cases: [(&[&str], &str); 2] = [
+        (&random, "passed 2, of which 1 moved data, failed 0"),
+        (&["--on", "programs", "jacobi2d"], "passed 1, passed with nothing divided 0, refused 0, failed 0"),
+    ];
+    for (arguments, totals) in cases {
+        let output = Command::new(&example)
+            .args(["--ranks", &EIGHT.to_string()])
+            .args(arguments)
+            .output()
+            .unwrap_or_else(|error| panic!("{}: {error}", example.display()));
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+        assert!(text.contains(totals), "{text}");
+    }
+}
+
+#[test]
 fn graphs_of_the_corpus_run_on_ranks() {
     let Some(example) = example("ranks") else { return };
     if std::env::var_os("SDFG_CORPUS").is_none() {
