@@ -6,6 +6,7 @@
 
 mod cache;
 mod link;
+mod processors;
 mod ranks;
 mod rates;
 
@@ -35,8 +36,8 @@ pub(super) fn machine_file(ranks: Option<u32>) -> Result<Option<String>, Failure
             .at("-p")
             .help("leave out the number, or start as many"));
         }
-        let Measured { rank, rates, link } = ranks::measure()?;
-        return if rank == 0 { text(MPI, started, &rates, &link).map(Some) } else { Ok(None) };
+        let Measured { rank, threads, rates, link } = ranks::measure()?;
+        return if rank == 0 { text(MPI, (started, threads), &rates, &link).map(Some) } else { Ok(None) };
     }
     let n_processors = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let ranks = match ranks {
@@ -50,17 +51,12 @@ pub(super) fn machine_file(ranks: Option<u32>) -> Result<Option<String>, Failure
         Some(ranks) => ranks as usize,
         None => n_processors,
     };
-    text(THREADS, ranks, &rates::measure(ranks, threads(ranks))?, &link::measure()).map(Some)
-}
-
-/// The processors that a rank has for its threads.
-fn threads(ranks: usize) -> u32 {
-    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    u32::try_from((processors / ranks.max(1)).max(1)).unwrap_or(u32::MAX)
+    let threads = u32::try_from(n_processors / ranks).unwrap_or(u32::MAX);
+    text(THREADS, (ranks, threads), &rates::measure(ranks, threads)?, &link::measure()).map(Some)
 }
 
 /// The text of a file with the method of its measurements.
-fn text(how: &str, ranks: usize, rates: &Rates, link: &Link) -> Result<String, Failure> {
+fn text(how: &str, (ranks, threads): (usize, u32), rates: &Rates, link: &Link) -> Result<String, Failure> {
     let machine = Machine {
         ranks: u32::try_from(ranks).unwrap_or(u32::MAX),
         operations_per_second: plausible("operations_per_second", rates.operations_per_second, 1e6..1e14)?,
@@ -71,7 +67,7 @@ fn text(how: &str, ranks: usize, rates: &Rates, link: &Link) -> Result<String, F
         )?,
         link_bytes_per_second: plausible("link_bytes_per_second", link.bytes_per_second, 1e6..1e14)?,
         latency_seconds: plausible("latency_seconds", link.latency_seconds, 1e-10..1.0)?,
-        threads: threads(ranks),
+        threads,
         cache_bytes: cache::bytes_of_thread(Path::new(cache::OF_FIRST_PROCESSOR))
             .unwrap_or(Machine::default().cache_bytes),
     };
@@ -96,6 +92,7 @@ const MPI: &str = "\
 # Memory: B[i] = 0.5 * A[i] + C[i] on 96 MiB of f64 for each thread, in the same way, 24 bytes each.
 # Link: least squares over messages of 8 bytes to 4 MiB, rank r and rank ranks - 1 - r with each other, all at once, medians of 51.
 # Cache: the share of a processor in its second-level cache, as the system tells it.
+# Threads: the processors that a rank may run on, divided by the ranks that share them.
 ";
 
 /// A number with three digits, if a machine can be like that.

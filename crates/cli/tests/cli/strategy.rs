@@ -188,6 +188,9 @@ fn ranks_of_mpi_measure_one_machine() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let machine = std::fs::read_to_string(bench.path("machine.toml")).expect("a file");
     assert!(machine.contains("\nranks = 2\n") && machine.contains("least squares"), "{machine}");
+    // The launcher of this project binds no rank, so that the two share the processors.
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    assert!(machine.contains(&format!("\nthreads = {} ", (processors / 2).max(1))), "{machine}");
     bench.file("two.sdft", PROGRAM);
     bench
         .run(&["strategy", "two.sdft", "--set", "N=1000", "--machine", "machine.toml"])

@@ -210,6 +210,53 @@ impl Context {
         Ok(result)
     }
 
+    /// The words of all ranks, in the order of the ranks, on every rank. All ranks pass as many.
+    ///
+    /// # Errors
+    /// [`MpiError::Communication`].
+    pub fn gather(&mut self, words: &[i64]) -> Result<Vec<i64>, MpiError> {
+        let ranks = i64::try_from(self.ranks()).unwrap_or(1);
+        let n = i64::try_from(words.len()).unwrap_or(i64::MAX);
+        if n == 0 {
+            return Ok(Vec::new());
+        }
+        let dimension = |extent: i64, cut: Option<usize>, moved| Dimension {
+            extent,
+            cut,
+            starts: if cut.is_some() { (0..=extent).collect() } else { vec![0, extent] },
+            before: 0,
+            after: 0,
+            elements: Elements { begin: 0, step: 1, moved: Some(moved) },
+        };
+        let side =
+            |grid, cut| Side { grid, dimensions: vec![dimension(ranks, cut, 0), dimension(n, None, 1)] };
+        let description = Move {
+            scalar: ScalarType::I64,
+            lanes: 1,
+            combination: Combination::Assign,
+            flags: Flags { is_target_everywhere: true, ..Flags::default() },
+            extents: vec![ranks, n],
+            source: side(vec![ranks], Some(0)),
+            target: side(vec![], None),
+        }
+        .words();
+        let mut result = vec![0; words.len() * self.ranks()];
+        let n_words = i64::try_from(description.len()).unwrap_or(i64::MAX);
+        // SAFETY: the context is open. By the description, each rank has its words of the source, and those of all ranks of the target.
+        let status = unsafe {
+            (self.functions.moves)(
+                self.context,
+                GATHER_SITE,
+                description.as_ptr(),
+                n_words,
+                words.as_ptr().cast(),
+                result.as_mut_ptr().cast(),
+            )
+        };
+        self.checked(status)?;
+        Ok(result)
+    }
+
     /// Seconds that a move takes, or a combination: the median over the repetitions (1 to 101) of the slowest rank.
     ///
     /// # Errors
@@ -301,6 +348,9 @@ const SITE: i64 = (1 << 20) - 1;
 
 /// That of its broadcast.
 const BROADCAST_SITE: i64 = SITE - 1;
+
+/// That of its words of all ranks.
+const GATHER_SITE: i64 = SITE - 2;
 
 /// The functions of a library.
 ///

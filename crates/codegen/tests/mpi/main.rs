@@ -404,6 +404,10 @@ fn rank_of_rust() {
     for text in [&b""[..], b"a folder", &[7; 100_000]] {
         assert!(context.broadcast(if rank == 0 { text } else { b"another one" }).unwrap() == text);
     }
+    let number = rank as i64;
+    let of_all: Vec<i64> = (0..ranks as i64).flat_map(|rank| [rank, -7, i64::MIN + rank]).collect();
+    assert_eq!(context.gather(&[number, -7, i64::MIN + number]).unwrap(), of_all);
+    assert_eq!(context.gather(&[number]).unwrap(), (0..ranks as i64).collect::<Vec<_>>());
     let Case { description, is_combination, .. } = random_case(&mut Random(5), ranks);
     let seconds = context.measure(&description, is_combination, 5).unwrap();
     assert!(seconds > 0.0 && seconds < 1.0, "{seconds}");

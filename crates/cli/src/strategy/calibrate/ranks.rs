@@ -7,6 +7,7 @@ use sdfg_codegen::cache::Cache;
 use sdfg_codegen::mpi::{Combination, Context, Dimension, Elements, Flags, Move, Mpi, MpiError, Side};
 
 use super::link::Link;
+use super::processors::{Place, WORDS, threads_of_each};
 use super::rates::{self, Rates};
 use crate::failure::Failure;
 
@@ -21,6 +22,8 @@ const REPETITIONS: u32 = 51;
 pub(super) struct Measured {
     /// The rank of this process.
     pub(super) rank: usize,
+    /// Threads of each rank.
+    pub(super) threads: u32,
     pub(super) rates: Rates,
     pub(super) link: Link,
 }
@@ -33,8 +36,10 @@ pub(super) fn measure() -> Result<Measured, Failure> {
     let library =
         Mpi::find().and_then(|mpi| mpi.library(Cache::of_user().as_ref())).map_err(Failure::usage)?;
     let mut context = Context::of_world(&library).map_err(Failure::usage)?;
-    context.agree(None).map_err(Failure::program)?;
-    let rates = rates::measure(1, super::threads(context.ranks()));
+    let places = context.gather(&Place::of_this_process().words()).map_err(Failure::program)?;
+    let places: Vec<Place> = places.chunks(WORDS).map(Place::of_words).collect();
+    let threads = threads_of_each(&places);
+    let rates = rates::measure(1, threads);
     let failure = rates.as_ref().err().map(Failure::message);
     context.agree(failure.as_deref()).map_err(Failure::program)?;
     let Rates { operations_per_second, memory_bytes_per_second } = rates?;
@@ -52,7 +57,7 @@ pub(super) fn measure() -> Result<Measured, Failure> {
         })
         .collect();
     let link = fitted(&times.map_err(Failure::program)?);
-    Ok(Measured { rank: context.rank(), rates, link })
+    Ok(Measured { rank: context.rank(), threads, rates, link })
 }
 
 /// Each rank sends so many bytes to the one that is as far from the end as it is from the beginning.
