@@ -151,3 +151,16 @@ fn a_compilation_that_fails_ends_all_ranks_with_one_message() {
     assert!(answer.stderr.contains("return y;"), "{answer:?}");
     assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
 }
+
+#[test]
+fn all_ranks_end_when_the_one_that_compiles_is_killed() {
+    let Some(counted) = Counted::new(CODE) else { return };
+    // The compiler ends the rank that started it, and questions about it do not.
+    let kills = "#!/bin/sh\ncase \"$*\" in *' -o '*) kill -9 $PPID; exit 1;; esac\nexec g++ \"$@\"\n";
+    std::fs::write(&counted.cpp, kills).expect("the script is written");
+    let start = Instant::now();
+    let command = [&RUN[..], &["--ranks", "3"]].concat();
+    let answer = counted.bench.run_with(&command, "", &counted.variables());
+    assert!(!matches!(answer.status, Some(0)) && answer.stderr.contains("signal 9"), "{answer:?}");
+    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+}
