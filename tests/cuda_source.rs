@@ -62,6 +62,12 @@ fn nested_sdfgs_have_kernels() {
     device::nested_sdfgs_have_kernels(Device::Cuda);
 }
 
+/// See `device::scalars_of_the_host_are_given_by_value`.
+#[test]
+fn scalars_of_the_host_are_given_by_value() {
+    device::scalars_of_the_host_are_given_by_value(Device::Cuda);
+}
+
 /// See `device::blocks_share_memory`.
 #[test]
 fn blocks_share_memory() {

@@ -127,6 +127,15 @@ fn nested_sdfgs_have_kernels() {
     device::nested_sdfgs_have_kernels(Device::OpenCl);
 }
 
+/// See `device::scalars_of_the_host_are_given_by_value`.
+#[test]
+fn scalars_of_the_host_are_given_by_value() {
+    if !has_opencl() {
+        return;
+    }
+    device::scalars_of_the_host_are_given_by_value(Device::OpenCl);
+}
+
 /// See `device::blocks_share_memory`.
 #[test]
 fn blocks_share_memory() {

@@ -391,6 +391,81 @@ pub(crate) fn nested_sdfgs_have_kernels(device: Device) {
     }
 }
 
+/// A kernel that gets scalars of the host, of which one changes behind each kernel.
+const VALUES: &str = "sdfg scaled {
+  symbol N: i64
+  array A: f64[N] storage(gpu_global)
+  scalar alpha: f64 storage(cpu_pinned)
+  scalar count: i32 storage(cpu_pinned)
+  scalar flag: bool storage(cpu_pinned)
+  transient scalar own: f64 storage(cpu_pinned)
+  state first {
+    access alpha
+    access own
+    tasklet t (x) -> (y) { y = 2.0 * x }
+    alpha -> t.x
+    t.y -> own
+  }
+  for l: k = 0:3 {
+    state s {
+      access A
+      access next = A
+      access alpha
+      access count
+      access flag
+      access own
+      map m [i = 0:N] schedule(gpu_grid) {
+        tasklet t (x, a, c, f, o) -> (y) { y = a * x + c + o if f else a }
+        m.A -> t.x: A[i]
+        m.alpha -> t.a: alpha
+        m.count -> t.c: count
+        m.flag -> t.f: flag
+        m.own -> t.o: own
+        t.y -> m.A: A[i]
+      }
+      A -> m.A
+      alpha -> m.alpha
+      count -> m.count
+      flag -> m.flag
+      own -> m.own
+      m.A -> next
+    }
+    state change {
+      access own
+      access before = own
+      tasklet t (x) -> (y) { y = x + 1 }
+      before -> t.x
+      t.y -> own
+    }
+    state read {
+      access A
+      access own
+      A -> own: A[0] -> own
+    }
+  }
+}";
+
+/// Kernels are given the values that scalars of the host have when they start.
+pub(crate) fn scalars_of_the_host_are_given_by_value(device: Device) {
+    let program = parsed(VALUES);
+    let mut given = Arguments::new().with_symbol("N", 300);
+    given.set("A", small_numbers([300], 3));
+    given.set("alpha", Tensor::scalar(0.5_f64));
+    given.set("count", Tensor::scalar(3_i32));
+    given.set("flag", Tensor::scalar(true));
+    let (expected, found) = (interpreted(&program, &given), on_device(&program, &given, device));
+    assert_eq!(expected.get("A"), found.get("A"));
+    let written = VALUES
+        .replace("{ y = a * x + c + o if f else a }", "{ y = a * x; z = c }")
+        .replace("(x, a, c, f, o) -> (y)", "(x, a, c, f, o) -> (y, z)");
+    let written = written.replace("t.y -> m.A: A[i]", "t.y -> m.A: A[i]\n        t.z -> m.own: own wcr(max)");
+    let written =
+        written.replace("m.A -> next", "m.A -> next\n      access after = own\n      m.own -> after");
+    let refused =
+        plan_of(&parsed(&written), device).map_or_else(|error| error.to_string(), |_| String::new());
+    assert!(refused.contains("`own` in host memory in the kernel `m`"), "{refused}");
+}
+
 /// Threads of a block exchange values through memory of the block.
 pub(crate) fn blocks_share_memory(device: Device) {
     let (product, relaxation, counts) = (planned("blocks"), planned("barriers"), planned("memory_of_blocks"));

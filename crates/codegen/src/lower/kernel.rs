@@ -5,6 +5,8 @@
 //! unless no two iterations write the same element. Where the elements are few and known, each block accumulates before it
 //! takes one atomic step for each of them.
 
+use std::collections::BTreeSet;
+
 use sdfg::analysis::Costs;
 use sdfg::analysis::cost::Quantity;
 use sdfg::ir::Storage;
@@ -18,8 +20,8 @@ use super::memory::RootShape;
 use super::scope::{Nest, has_own_range};
 use super::uses::Uses;
 use crate::plan::{
-    Allocation, BlockAccumulator, Buffer, Captures, Kernel, Level, Loop, PrivateAccumulator, Realisation,
-    Resolved, Statement, any_statement, touches,
+    Allocation, BlockAccumulator, Buffer, BufferId, Captures, Kernel, Level, Loop, PrivateAccumulator,
+    Realisation, Resolved, Statement, Touch, any_statement, touches,
 };
 
 impl<'g> Lowering<'g> {
@@ -175,6 +177,7 @@ impl<'g> Lowering<'g> {
         if any_statement(body, &|statement| matches!(statement, Statement::External(_))) {
             return Err(format!("external code {kernel}"));
         }
+        let values = self.values_of_host(body);
         let targets = accumulators.iter().map(|each| each.private.target.origin.buffer);
         for buffer in Uses::of(&self.plan, body).buffers.iter().copied().chain(targets) {
             let described = self.plan.buffer(buffer);
@@ -203,7 +206,7 @@ impl<'g> Lowering<'g> {
                 | Allocation::Persistent
                 | Allocation::Thread
                 | Allocation::Dynamic => {
-                    if self.storages[buffer.index()] == Storage::GpuGlobal {
+                    if self.storages[buffer.index()] == Storage::GpuGlobal || values.contains(&buffer) {
                         continue;
                     }
                     return Err(format!(
@@ -224,6 +227,29 @@ impl<'g> Lowering<'g> {
             return Err(format!("a conflict resolution of elements that no atomic step combines {kernel}"));
         }
         Ok(())
+    }
+
+    /// The scalars of the host that statements of a kernel read and do nothing else with: the kernel is given their values. Only those
+    /// are asked for whose storage a device reaches.
+    fn values_of_host(&self, body: &mut [Statement]) -> BTreeSet<BufferId> {
+        let (mut values, mut others) = (BTreeSet::new(), BTreeSet::new());
+        touches(body, &mut |touch| {
+            let buffer = touch.buffer();
+            let is_value = matches!(touch, Touch::Load(_) | Touch::CopyFrom(_))
+                && self.storages[buffer.index()] == Storage::CpuPinned
+                && self.plan.buffer(buffer).is_value();
+            if is_value {
+                values.insert(buffer)
+            } else {
+                others.insert(buffer)
+            };
+        });
+        let mut values = &values - &others;
+        // In a checked plan, the bytes beside them are values, too.
+        let defined: Vec<BufferId> =
+            values.iter().filter_map(|value| self.plan.buffer(*value).defined).collect();
+        values.extend(defined);
+        values
     }
 
     /// Whether a buffer of this storage lies in memory of a device that the target has. The allocator of the device provides

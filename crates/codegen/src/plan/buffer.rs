@@ -146,6 +146,15 @@ impl Buffer {
         Buffer { name, element, size, span: None, allocation, space, defined: None }
     }
 
+    /// Whether it is one element, which a kernel may be given by value if it lies on the host.
+    pub fn is_value(&self) -> bool {
+        let has_memory_of_its_own = matches!(
+            self.allocation,
+            Allocation::Argument(_) | Allocation::Handle | Allocation::Persistent | Allocation::Stack
+        );
+        has_memory_of_its_own && self.size == Expr::one()
+    }
+
     /// Whether it is a stream.
     pub fn is_stream(&self) -> bool {
         matches!(self.allocation, Allocation::Queues { .. })

@@ -13,7 +13,9 @@ use super::stream::Collector;
 use super::tasklet::unsupported;
 use super::text::{Code, Lines, Precedence};
 use crate::interface::Status;
-use crate::plan::{Allocation, BufferId, Captures, Declarations, JumpTarget, PassedAs, Space, Statement};
+use crate::plan::{
+    Allocation, BufferId, Captured, Captures, Declarations, JumpTarget, PassedAs, Space, Statement,
+};
 
 /// The expression that names a buffer in a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -413,7 +415,21 @@ impl<'w, 'p> Function<'w, 'p> {
             inner.add_parameter(name);
             inner.take(symbol);
         }
-        for captured in &captures.buffers {
+        let is_value =
+            |captured: &&Captured| inner.is_of_device && self.program.is_given_by_value(captured.buffer);
+        let (values, memory): (Vec<&Captured>, Vec<&Captured>) = captures.buffers.iter().partition(is_value);
+        for captured in values {
+            let id = captured.buffer;
+            let (ty, name) = (self.element_type(id), self.program.names.buffer(id));
+            parameters.push(format!("{ty} {name}"));
+            arguments.push(match self.base(id) {
+                Base::Pointer => format!("{name}[0]"),
+                Base::Variable => name.to_owned(),
+            });
+            inner.add_parameter(name);
+            inner.bind(id, Base::Variable);
+        }
+        for captured in memory {
             let id = captured.buffer;
             let (ty, name) = (self.element_type(id), self.program.names.buffer(id));
             if inner.is_of_device && self.program.is_device_queue(id) {
@@ -554,6 +570,12 @@ impl Program<'_> {
     /// Whether a buffer lies in memory of a device.
     pub(super) fn is_on_device(&self, id: BufferId) -> bool {
         self.plan.buffer(id).space == Space::DeviceGlobal
+    }
+
+    /// Whether kernels are given the value of a buffer: it lies on the host.
+    pub(super) fn is_given_by_value(&self, id: BufferId) -> bool {
+        let buffer = self.plan.buffer(id);
+        buffer.is_value() && matches!(buffer.space, Space::HostHeap | Space::Stack | Space::Pinned)
     }
 
     /// The statement that closes a stream; NULL is nothing.

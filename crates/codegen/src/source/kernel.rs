@@ -11,7 +11,8 @@ use super::memory::{Place, product, sum};
 use super::text::{Code, Precedence};
 use super::width::Widths;
 use crate::plan::{
-    BlockAccumulator, BufferId, Kernel, Loop, PrivateAccumulator, Realisation, Resolved, Space, Threads,
+    BlockAccumulator, BufferId, Captured, Kernel, Loop, PrivateAccumulator, Realisation, Resolved, Space,
+    Threads,
 };
 use sdfg::dtype::ScalarType;
 use sdfg::symbolic::Expr;
@@ -53,7 +54,8 @@ impl<'w, 'p> Function<'w, 'p> {
             versions.push(name);
         }
         // Values, and then memory.
-        let values = kernel.captures.variables.len();
+        let of_host = |captured: &&Captured| self.program.is_given_by_value(captured.buffer);
+        let values = kernel.captures.variables.len() + kernel.captures.buffers.iter().filter(of_host).count();
         self.block("", |f| {
             f.launch_of(each, kernel, (&versions, &widths), arguments.split_at(values), &faults)
         })

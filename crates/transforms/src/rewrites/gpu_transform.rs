@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use sdfg::analysis::leaf_edges;
 use sdfg::edit::{Cover, EditError, Editor};
 use sdfg::ir::{
-    ConflictResolution, ContainerId, Edge, Flow, Map, Memlet, Node, NodeId, NodeKind, Schedule, ScheduleKind,
-    StateId, Storage, TaskletBody,
+    ConflictResolution, ContainerId, ContainerKind, Edge, EdgeId, Flow, Map, Memlet, Node, NodeId, NodeKind,
+    Schedule, ScheduleKind, Sdfg, State, StateId, Storage, TaskletBody,
 };
 use serde::{Deserialize, Serialize};
 
-use super::defined_before;
+use super::defined_before::{self, has_other_names};
 use super::device_queues;
 use super::moved_data::{
     Moved, accesses_before, check_copies, contents, outer_edges, outside_of_scopes_on_host,
@@ -23,7 +24,8 @@ use crate::retarget;
 ///
 /// The map gets the schedule `gpu_grid`, and maps in it run in sequence in each thread. The data that the map
 /// reads is copied to transients with the storage `gpu_global` before it, and the data that it writes is
-/// copied back after it. Elements that the map combines with are copied in both directions. A transient stream to which the map pushes
+/// copied back after it. Elements that the map combines with are copied in both directions. Scalars that only code of the host outside
+/// of scopes writes get the storage `cpu_pinned`, which GPUs reach: the kernel is given their values. A transient stream to which the map pushes
 /// moves to the memory of the GPU, if the host only copies from or to it. Another stream gets the elements from a stream
 /// there, by a copy after the map. Transients of an iteration lie where it runs. `--retarget cpu` is the reverse.
 ///
@@ -181,6 +183,11 @@ impl Transformation for GpuTransform {
             if container.storage == Storage::GpuGlobal {
                 continue;
             }
+            if found.calls.is_empty() && is_value_of_host(editor.sdfg(), (state, edge), access.container) {
+                editor
+                    .change_container(access.container, |container| container.storage = Storage::CpuPinned)?;
+                continue;
+            }
             let name = container.name.clone();
             let combines = editor.state(state)?.edge(edge).memlet.resolution().is_some();
             let name = editor.derived_container_name(&name, "device");
@@ -214,6 +221,37 @@ impl Transformation for GpuTransform {
         }
         Ok(())
     }
+}
+
+/// Whether an edge brings a scalar to tasklets of a map that only code of the host outside of scopes writes: the kernel is given its value.
+/// Results of other kernels stay on the device, so that the host does not wait for them.
+fn is_value_of_host(sdfg: &Sdfg, (state, edge): (StateId, EdgeId), id: ContainerId) -> bool {
+    let container = sdfg.container(id);
+    let graph = sdfg.state(state);
+    let is_scalar = matches!(container.kind, ContainerKind::Scalar)
+        && matches!(container.storage, Storage::Default | Storage::CpuPinned)
+        && !has_other_names(sdfg, id);
+    let is_read = matches!(graph.edge(edge).memlet.flow, Flow::Read(_))
+        && leaf_edges(graph, edge)
+            .into_iter()
+            .all(|leaf| matches!(graph.node(graph.edge(leaf).dst).kind, NodeKind::Tasklet(_)));
+    let is_of_host = |state: &State, edge: &Edge| {
+        edge.memlet.write_access().is_none_or(|to| to.container != id)
+            || match &state.node(edge.src).kind {
+                NodeKind::Tasklet(_) => true,
+                NodeKind::Access(from) => sdfg.container(*from).storage != Storage::GpuGlobal,
+                NodeKind::MapEntry(_)
+                | NodeKind::MapExit(_)
+                | NodeKind::ConsumeEntry(_)
+                | NodeKind::ConsumeExit(_)
+                | NodeKind::Nested(_)
+                | NodeKind::Reduce(_)
+                | NodeKind::Library(_) => false,
+            }
+    };
+    is_scalar
+        && is_read
+        && sdfg.states().all(|(_, state)| state.edges().all(|(_, edge)| is_of_host(state, edge)))
 }
 
 /// Copies the elements that a kernel combines with to the device before it. All of them are copied back behind the kernel, which

@@ -394,6 +394,58 @@ fn arguments_of_nested_sdfgs_may_have_no_values() {
     assert!(found.is_none(), "{found:?}");
 }
 
+/// Kernels are given the values of scalars that the host writes. What other kernels compute stays on the device.
+#[test]
+fn scalars_of_the_host_are_given_by_value() {
+    let text = |before: &str| {
+        format!(
+            "sdfg p {{
+  symbol N: i64
+  array A: f64[N]
+  array B: f64[N]
+  scalar alpha: f64
+  transient scalar s: f64
+  {before}
+  state main {{
+    access A
+    access B
+    access alpha
+    access s
+    map m [i = 0:N] {{
+      tasklet t (x, a, z) -> (y) {{ y = a * x + z }}
+      m.A -> t.x: A[i]
+      m.alpha -> t.a: alpha
+      m.s -> t.z: s
+      t.y -> m.B: B[i]
+    }}
+    A -> m.A
+    alpha -> m.alpha
+    s -> m.s
+    m.B -> B
+  }}
+}}"
+        )
+    };
+    let by_host =
+        "state first { access alpha; access s; tasklet t (x) -> (y) { y = 2 * x }; alpha -> t.x; t.y -> s }";
+    let by_map = "state first { access A; access s; map f [i = 0:1] { tasklet t (x) -> (y) { y = x }; f.A -> t.x: A[i]; t.y -> f.s: s }; A -> f.A; f.s -> s }";
+    for (before, on_device) in [(by_host, false), (by_map, true)] {
+        let program = parsed(&text(before));
+        let mut kernel = program.clone();
+        let all = places(&program, &GpuTransform::default());
+        let at_m = all.iter().find(|found| found.paths(&program)[0].to_string() == "p/main/m");
+        apply(&mut kernel, &GpuTransform::default(), at_m.expect("a match"))
+            .unwrap_or_else(|error| panic!("{error}"));
+        let printed = sdfg::text::print(&kernel);
+        assert!(printed.contains("scalar alpha: f64 storage(cpu_pinned)"), "{printed}");
+        assert!(!printed.contains("alpha_device"), "{printed}");
+        assert_eq!(printed.contains("s_device0"), on_device, "{printed}");
+        assert_eq!(printed.contains("transient scalar s: f64 storage(cpu_pinned)"), !on_device, "{printed}");
+        let wrong = difference(&program, &kernel);
+        assert!(wrong.is_none(), "{wrong:?}\n{printed}");
+    }
+}
+
 /// Arguments of the program have values, also in a nested SDFG, unless another node may write them beside the call.
 #[test]
 fn nested_sdfgs_combine_with_arguments_of_the_program() {

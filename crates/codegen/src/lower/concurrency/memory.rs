@@ -72,9 +72,11 @@ impl Memory {
         }
     }
 
-    /// Whether the host itself reads and writes memory when it gives the command: elements of a queue may be on the host already.
+    /// Whether the host itself reads and writes memory when it gives the command: elements of a queue may be on the host already, and
+    /// kernels are given values of the host.
     pub(super) fn is_of_host_too(&self, statement: &Statement) -> bool {
-        matches!(statement, Statement::Push(_) | Statement::Pop(_)) && self.is_command(statement)
+        matches!(statement, Statement::Push(_) | Statement::Pop(_) | Statement::Loop(_))
+            && self.is_command(statement)
     }
 
     /// Whether a statement is a copy from memory of the host to the device.

@@ -130,9 +130,15 @@ impl Placement {
                 None => return placed.push(statement),
             },
             _ => {
-                let uses = self.memory.uses(std::slice::from_mut(&mut statement));
+                let mut uses = self.memory.uses(std::slice::from_mut(&mut statement));
                 if self.memory.is_of_host_too(&statement) {
                     self.host_waits(&uses, placed);
+                }
+                if let Statement::Loop(_) = &statement {
+                    // The kernel has values of the host when it is launched: later changes of them do not wait for it.
+                    uses.retain(|piece, _| {
+                        !matches!(piece, Piece::Buffer(_)) || !self.memory.is_of_host(*piece)
+                    });
                 }
                 let wish = match &statement {
                     Statement::Free(_) => Wish::Behind,

@@ -220,7 +220,9 @@ impl<'p> Found<'p> {
         let level = around.levels.iter().rev().find(is_of_device).copied();
         let Buffer { name, space, .. } = buffer;
         let is_reached = match space {
-            Space::HostHeap | Space::Stack | Space::RankLocal => level.is_none(),
+            // Kernels are given values of the host.
+            Space::HostHeap | Space::Stack => level.is_none() || buffer.is_value(),
+            Space::RankLocal => level.is_none(),
             // Functions of the host move the elements of device queues.
             Space::DeviceGlobal => level.is_some() || around.by_device || buffer.is_stream(),
             Space::BlockShared | Space::Register => level.is_some(),
