@@ -404,9 +404,7 @@ pub(super) fn holds(transformation: &dyn Transformation, site: &Site<'_>) -> boo
                 && matched.iter().zip(nodes).all(fits)
                 && edges.iter().all(|(src, dst)| {
                     let wanted = edges.iter().filter(|edge| *edge == &(*src, *dst)).count();
-                    let there =
-                        graph.each_out_edge(matched[*src]).filter(|(_, edge)| edge.dst == matched[*dst]);
-                    there.count() >= wanted
+                    edges_between(graph, matched[*src], matched[*dst]) >= wanted
                 })
         }
         (Pattern::Blocks { blocks, transitions }, Matched::Blocks(matched)) => {
@@ -422,6 +420,23 @@ pub(super) fn holds(transformation: &dyn Transformation, site: &Site<'_>) -> boo
         }
         (Pattern::Sdfg, Matched::Sdfg) => true,
         (Pattern::Nodes { .. } | Pattern::Blocks { .. } | Pattern::Sdfg, _) => false,
+    }
+}
+
+/// The number of edges from a node to another one. It looks at the edges of both in turn, and so only at as many as the node with
+/// fewer of them has.
+pub(crate) fn edges_between(state: &State, src: NodeId, dst: NodeId) -> usize {
+    let (mut out, mut into) = (state.each_out_edge(src), state.each_in_edge(dst));
+    let (mut from_src, mut to_dst) = (0, 0);
+    loop {
+        match out.next() {
+            Some((_, edge)) => from_src += usize::from(edge.dst == dst),
+            None => return from_src,
+        }
+        match into.next() {
+            Some((_, edge)) => to_dst += usize::from(edge.src == src),
+            None => return to_dst,
+        }
     }
 }
 

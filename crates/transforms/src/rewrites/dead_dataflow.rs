@@ -8,7 +8,9 @@ use sdfg::ir::{ContainerId, ContainerKind, Flow, NodeId, NodeKind, ScheduleKind,
 use serde::{Deserialize, Serialize};
 
 use super::{anchored, described};
-use crate::engine::{Claim, Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
+use crate::engine::{
+    Claim, Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation, edges_between,
+};
 use crate::pattern::{NodeClass, Pattern};
 
 /// Removes the computation of a transient that nothing reads, and access nodes that move no data.
@@ -246,11 +248,9 @@ impl Order {
 
     /// Those pairs that have no edge.
     fn missing(&self, state: &State) -> Vec<(NodeId, NodeId)> {
-        let has_edge =
-            |before: NodeId, after: NodeId| state.each_in_edge(after).any(|(_, edge)| edge.src == before);
         let pairs =
             self.before.iter().flat_map(|before| self.after.iter().map(move |after| (*before, *after)));
-        pairs.filter(|(before, after)| !has_edge(*before, *after)).collect()
+        pairs.filter(|(before, after)| edges_between(state, *before, *after) == 0).collect()
     }
 }
 

@@ -9,7 +9,7 @@ use sdfg::ir::{
 use sdfg::subset::Subset;
 use serde::{Deserialize, Serialize};
 
-use super::redundant_read_slice::{aligned, composed, moves_elements, segments};
+use super::redundant_read_slice::{aligned, composed, moves_elements, only_out_edge, segments};
 use super::{anchored, described};
 use crate::engine::{Claim, Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
 use crate::pattern::{NodeClass, Pattern};
@@ -113,15 +113,14 @@ impl Transformation for RedundantArray {
     fn check(&self, site: &Site<'_>) -> Result<Evidence, Refusal> {
         let state = site.state();
         let (from_node, to_node) = (site.found.node(0), site.found.node(1));
-        let out = state.out_edges(from_node);
-        let [copy] = out.as_slice() else {
+        let Some(copy) = only_out_edge(state, from_node) else {
             return Err(Refusal::structure(site.label(0), "goes to several nodes"));
         };
-        let mut writers = state.each_in_edge(to_node).filter(|(edge, _)| edge != copy);
+        let mut writers = state.each_in_edge(to_node).filter(|(edge, _)| *edge != copy);
         if writers.any(|(_, edge)| node_leads_to(state, edge.src, from_node)) {
             return Err(Refusal::structure(site.label(1), "is written before the copy, too"));
         }
-        let part = Part::of(site.sdfg, state, *copy)?;
+        let part = Part::of(site.sdfg, state, copy)?;
         let (from, to) = (part.from, part.part.container);
         let (source, target) = (site.sdfg.container(from), site.sdfg.container(to));
         for edge in segments(state, state.in_edges(from_node)) {

@@ -392,6 +392,12 @@ fn has_strides_of(view: &Container, source: &Container, dimensions: &[Option<usi
         })
 }
 
+/// The only edge that starts at a node. The node may have as many edges as the state.
+pub(super) fn only_out_edge(state: &State, node: NodeId) -> Option<EdgeId> {
+    let mut out = state.each_out_edge(node).map(|(edge, _)| edge);
+    out.next().filter(|_| out.next().is_none())
+}
+
 /// Some edges and the segments of their memlets inside of scopes, in order of their ids.
 pub(super) fn segments(state: &State, edges: Vec<EdgeId>) -> Vec<EdgeId> {
     let mut found = edges.clone();

@@ -5,7 +5,7 @@ use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{Access, Edge, Flow, NodeId, NodeKind, State, TaskletBody};
 use serde::{Deserialize, Serialize};
 
-use super::redundant_read_slice::{Slice, binds_any, segments};
+use super::redundant_read_slice::{Slice, binds_any, only_out_edge, segments};
 use super::{anchored, described};
 use crate::engine::{Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
 use crate::pattern::{NodeClass, Pattern};
@@ -140,12 +140,11 @@ impl Transformation for RedundantWriteSlice {
 
 /// The slice of a view that is written at a node, and bound to the array of another one.
 fn written(sdfg: &sdfg::ir::Sdfg, state: &State, node: NodeId, array: NodeId) -> Result<Slice, &'static str> {
-    let out = state.out_edges(node);
-    let ([edge], Some(id)) = (&out[..], state.node(node).kind.container()) else {
+    let (Some(edge), Some(id)) = (only_out_edge(state, node), state.node(node).kind.container()) else {
         return Err("leads to something other than the array");
     };
-    let target = match bound_alias(state, *edge) {
-        Some((alias, target)) if alias == id && state.edge(*edge).dst == array => target,
+    let target = match bound_alias(state, edge) {
+        Some((alias, target)) if alias == id && state.edge(edge).dst == array => target,
         Some(_) | None => return Err("is no view of the array"),
     };
     if state.each_in_edge(node).next().is_none() {
