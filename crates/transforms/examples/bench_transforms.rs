@@ -5,11 +5,18 @@
 //! argument selects the shapes with this text in their names.
 #![expect(clippy::print_stdout, reason = "this is a command")]
 
+#[path = "../../cli/src/allocator.rs"]
+mod allocator;
+
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use sdfg::ir::{NodeKind, Sdfg};
 use sdfg_transforms::{Registry, Tables, matches_with, simplify};
+
+/// The allocator of the command.
+#[global_allocator]
+static ALLOCATOR: allocator::Allocator = allocator::Allocator;
 
 const ROUNDS: usize = 5;
 const SIZES: [usize; 4] = [1_250, 2_500, 5_000, 10_000];

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::analysis::callbacks::scope_calls_back;
 use sdfg::analysis::consumed_by;
-use sdfg::analysis::symbols::bound_symbols;
+use sdfg::analysis::symbols::{bound_symbols, symbol_types_in};
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{
     Access, ContainerId, ContainerKind, EdgeId, Flow, Lifetime, Map, Memlet, NodeId, NodeKind, StateId,
@@ -282,9 +282,14 @@ impl<'p> MapPair<'p> {
                 return Err(Refusal::structure(&site.state().node(entry).label, "gets symbols from data"));
             }
         }
-        // Symbols of that name inside of the second map would be taken for the parameters.
-        let outer: BTreeSet<&Symbol> =
-            first.params.iter().filter(|param| !second.params.contains(param)).collect();
+        // Symbols of that name inside of the second map would be taken for the parameters. They are defined around both maps.
+        let tree = site.scopes();
+        let defined = symbol_types_in(site.sdfg, site.state(), &tree, tree.scope_of(self.entries[0]));
+        let is_other = |param: &&Symbol| !second.params.contains(param) && defined.contains_key(*param);
+        let outer: BTreeSet<&Symbol> = first.params.iter().filter(is_other).collect();
+        if outer.is_empty() {
+            return Ok(());
+        }
         let inside = sdfg::analysis::symbols::free_symbols_in_scope(site.state(), Some(self.entries[1]));
         if let Some(symbol) = outer.into_iter().find(|symbol| inside.contains(*symbol)) {
             return Err(different(&format!("uses the symbol `{symbol}`, a parameter of the first map")));
