@@ -5,12 +5,21 @@
 //! compared before anything is measured. Each run begins at a barrier, and the slowest rank counts.
 #![expect(clippy::print_stdout, reason = "this is a command")]
 
+#[path = "../../crates/transforms/examples/models/alexnet.rs"]
+mod alexnet;
 mod cases;
 mod distributed;
+#[path = "../../crates/transforms/examples/models/lstm.rs"]
+mod lstm;
 mod machine;
+mod models;
+#[path = "../../crates/transforms/examples/models/network.rs"]
+mod network;
 mod peers;
 mod strategies;
 mod timing;
+#[path = "../../crates/transforms/examples/models/transformer.rs"]
+mod transformer;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

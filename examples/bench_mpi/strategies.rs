@@ -12,6 +12,7 @@ use sdfg_transforms::strategy::{Problem as _, cost, data_parallel};
 use crate::Error;
 use crate::cases::{Fill, filled};
 use crate::distributed::{Compiled, read};
+use crate::models::{MODELS, predict};
 use crate::timing::{Place, median};
 
 /// The name of this comparison on the command line.
@@ -23,14 +24,17 @@ const RANDOM: u64 = 3;
 /// A program with its sizes.
 struct Program {
     name: &'static str,
-    text: &'static str,
+    text: String,
     symbols: Vec<(&'static str, i64)>,
+    /// Whether random strategies are compared, too.
+    has_random: bool,
 }
 
-fn programs(is_quick: bool) -> Vec<Program> {
+fn programs(is_quick: bool) -> Result<Vec<Program>, Error> {
     let size = |usual: i64| if is_quick { 64 } else { usual };
-    let program = |name, text, symbols| Program { name, text, symbols };
-    vec![
+    let program =
+        |name, text: &str, symbols| Program { name, text: text.to_owned(), symbols, has_random: true };
+    let mut programs = vec![
         program("jacobi2d", include_str!("../../programs/jacobi2d.sdft"), vec![("N", size(2048)), ("T", 10)]),
         program(
             "conjugate_gradient",
@@ -47,7 +51,17 @@ fn programs(is_quick: bool) -> Vec<Program> {
             include_str!("../../programs/polybench/atax.sdft"),
             vec![("M", size(4096)), ("N", size(4096))],
         ),
-    ]
+    ];
+    for model in &MODELS {
+        programs.push(Program {
+            name: model.name,
+            text: model.text()?,
+            symbols: model.measured(is_quick).to_vec(),
+            // Most of them move each array before each operation.
+            has_random: false,
+        });
+    }
+    Ok(programs)
 }
 
 /// Measures all programs.
@@ -67,7 +81,8 @@ pub(crate) fn compare(place: &Place<'_>, is_quick: bool) -> Result<(), Error> {
         "{:20} {:18} {:>10} {:>10} {:>8} {:>14} {:>14}",
         "program", "strategy", "predicted", "measured", "ratio", "bytes, model", "bytes, counted"
     ));
-    programs(is_quick).iter().try_for_each(|program| measure(place, program, &machine))
+    programs(is_quick)?.iter().try_for_each(|program| measure(place, program, &machine))?;
+    predict(place, &machine, is_quick)
 }
 
 /// A strategy of a program that runs.
@@ -83,7 +98,7 @@ struct Candidate {
 }
 
 fn measure(place: &Place<'_>, program: &Program, machine: &Machine) -> Result<(), Error> {
-    let mut pipeline = read(program.text)?;
+    let mut pipeline = read(&program.text)?;
     prepare(&mut pipeline);
     let sizes = program.symbols.iter().map(|(name, value)| (Symbol::of(name), *value)).collect();
     let searched = Searched::of(pipeline.program(), &sizes, machine)?;
@@ -94,7 +109,8 @@ fn measure(place: &Place<'_>, program: &Program, machine: &Machine) -> Result<()
     let optimal = searched.carry_out(&mut tried, DivisionOptions::default(), &seconds)?.strategy;
     let mut chosen = vec![("optimal".to_owned(), optimal)];
     chosen.extend(data_parallel(model).map(|strategy| ("data-parallel".to_owned(), strategy)));
-    chosen.extend((0..RANDOM).map(|seed| (format!("random {seed}"), random(model, seed))));
+    let seeds = if program.has_random { 0..RANDOM } else { 0..0 };
+    chosen.extend(seeds.map(|seed| (format!("random {seed}"), random(model, seed))));
     let whole = arguments(pipeline.program(), &program.symbols)?;
     let mut candidates = Vec::new();
     let prepared_program = pipeline.program().clone();
