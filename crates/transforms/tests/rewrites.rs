@@ -496,6 +496,72 @@ fn access_nodes_that_only_order_others_go() {
     assert!(apply_at(&many, "hub").expect_err("a refusal").contains("puts many nodes in order"));
 }
 
+/// The first access makes a transient: an access node that moves nothing tells its size.
+#[test]
+fn access_nodes_that_make_memory_stay() {
+    let before = program(
+        "transient array T: f64[k]
+state first {}
+-> make with (k = N)
+state make {
+  access T
+}
+-> one with (k = 1)
+state one {
+  access A
+  access T
+  A -> T: A[0] -> T[0]
+}
+-> rest with (k = N)
+state rest {
+  access A
+  access T
+  access B
+  A -> T: A[1:N] -> T[1:N]
+  T -> B: T[0:N] -> B[0:N]
+}",
+    );
+    let transformation = DeadDataflowElimination::default();
+    let is_there = |found: &Match| found.paths(&before)[0].to_string() == "p/make/T";
+    let found = places(&before, &transformation).into_iter().find(is_there).expect("a match");
+    let refused = apply(&mut before.clone(), &transformation, &found).expect_err("a refusal").to_string();
+    assert!(refused.contains("has a size with `k`, which changes"), "{refused}");
+    // Forced, the program reads and writes beyond its memory.
+    let mut forced = before.clone();
+    let mut editor = Editor::new(&mut forced);
+    transformation.apply(&mut editor, &found).expect("edits");
+    assert!(editor.commit().is_err() || difference(&before, &forced).is_some());
+}
+
+/// The size of a container keeps the parameter that goes.
+#[test]
+fn maps_of_one_iteration_that_size_containers_stay() {
+    let before = program(
+        "transient array T: f64[j + 1]
+state s {
+  access A
+  access B
+  map n [j = 0:1] {
+    access T
+    tasklet v (x) -> (y) { y = x + j }
+    n.A -> v.x: A[j]
+    v.y -> T: T[j]
+    tasklet w (x) -> (y) { y = x }
+    T -> w.x: T[j]
+    w.y -> n.B: B[j]
+  }
+  A -> n.A
+  n.B -> B
+}",
+    );
+    for transformation in [
+        &TrivialMapElimination::default() as &dyn Transformation,
+        &MapUnroll::default() as &dyn Transformation,
+    ] {
+        assert!(refuses(&before, transformation).contains("`T` has a size with the parameter `j`"));
+    }
+}
+
 /// A transient that is used in an iteration alone would begin anew in each one.
 #[test]
 fn access_nodes_that_tell_where_memory_lives_stay() {

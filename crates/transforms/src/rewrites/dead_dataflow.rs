@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use sdfg::analysis::Use;
+use sdfg::analysis::symbols::{assigned_symbols, free_symbols_of_container};
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{ContainerId, ContainerKind, Flow, NodeId, NodeKind, ScheduleKind, Sdfg, State, TaskletBody};
 use serde::{Deserialize, Serialize};
@@ -21,7 +22,8 @@ use crate::pattern::{NodeClass, Pattern};
 /// assignment reads the transient. What computes it goes with it.
 ///
 /// Or the access node is outside of all scopes, and its edges only put other nodes in order: then these others are put in order
-/// without it. Another access node outside of scopes, if one is needed, tells where the container lives.
+/// without it. Another access node outside of scopes, if one is needed, tells where the container lives, and no symbol of its size
+/// changes.
 ///
 /// # Refusals
 ///
@@ -214,6 +216,13 @@ fn is_needless(site: &Site<'_>, node: NodeId, id: ContainerId) -> Result<(), Ref
     if order.before.len() * order.after.len() > order.before.len() + order.after.len() {
         return Err(Refusal::structure(site.label(0), "puts many nodes in order"));
     }
+    // The first access makes a transient, and values of symbols at that time give it its size.
+    let set = assigned_symbols(site.sdfg);
+    let sizes = free_symbols_of_container(container);
+    if let Some(symbol) = sizes.iter().find(|symbol| set.contains(symbol) && !container.is_argument()) {
+        let reason = format!("has a size with `{symbol}`, which changes");
+        return Err(Refusal::container(&container.name, reason));
+    }
     let uses = site.uses();
     if let Some(used) = uses.in_state(id, here).find(|used| matches!(used, Use::Condition(..))) {
         return Err(site.used(id, used));
@@ -222,7 +231,9 @@ fn is_needless(site: &Site<'_>, node: NodeId, id: ContainerId) -> Result<(), Ref
         Use::Access(state, other) => {
             (state, other) != (here, node) && site.scopes_of(state).scope_of(other).is_none()
         }
-        Use::Memlet(..) | Use::Condition(..) | Use::Block(_) | Use::Transition(_) => false,
+        // Control flow is outside of scopes, too.
+        Use::Block(_) | Use::Transition(_) => true,
+        Use::Memlet(..) | Use::Condition(..) => false,
     };
     let others = uses.of(id);
     let is_unused = others.iter().all(|used| *used == Use::Access(here, node));

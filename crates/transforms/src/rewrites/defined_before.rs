@@ -38,13 +38,26 @@ pub(super) fn cover_at(editor: &mut Editor<'_>, found: &Match, id: ContainerId, 
 /// Whether a container of the SDFG behind some calls is an argument of the program that each caller passes, without other names, and
 /// which no node touches that may run beside a call.
 fn is_passed(program: &Sdfg, calls: &[(StateId, NodeId)], id: ContainerId) -> bool {
+    is_alone(program, calls, id, false)
+}
+
+/// Whether nothing that callers run beside the calls of an SDFG touches a container of it, also by other names.
+pub(super) fn is_alone_in_callers(program: &Sdfg, calls: &[(StateId, NodeId)], id: ContainerId) -> bool {
+    is_alone(program, calls, id, true)
+}
+
+/// As [`is_passed`], or for a container of one of the callers, or of the SDFG itself.
+fn is_alone(program: &Sdfg, calls: &[(StateId, NodeId)], id: ContainerId, or_of_caller: bool) -> bool {
     let sdfg_behind = |calls: &[(StateId, NodeId)]| {
         ElementPlace { calls: calls.to_vec(), target: Target::Sdfg }.sdfg(program)
     };
     let Some(sdfg) = sdfg_behind(calls) else { return false };
     let container = sdfg.container(id);
-    let Some((&(state, node), outer)) = calls.split_last() else { return container.is_argument() };
-    let Some(caller) = sdfg_behind(outer).filter(|_| container.is_argument()) else { return false };
+    if !container.is_argument() {
+        return or_of_caller;
+    }
+    let Some((&(state, node), outer)) = calls.split_last() else { return true };
+    let Some(caller) = sdfg_behind(outer) else { return false };
     let graph = caller.state(state);
     let name = Some(&container.name);
     let into = graph.each_in_edge(node).filter(|(_, edge)| edge.dst_connector.as_ref() == name);
@@ -60,8 +73,8 @@ fn is_passed(program: &Sdfg, calls: &[(StateId, NodeId)], id: ContainerId) -> bo
         !by_other_name && ![edge.src, edge.dst].into_iter().any(|end| runs_beside(begin_of(graph, end)))
     };
     let touches = |edge: &Edge| edge.memlet.accesses().any(|access| access.container == passed);
-    let is_alone = graph.edges().all(|(_, edge)| !touches(edge) || is_apart(edge));
-    is_alone && !has_other_names(caller, passed) && is_passed(program, outer, passed)
+    let is_apart_from_others = graph.edges().all(|(_, edge)| !touches(edge) || is_apart(edge));
+    is_apart_from_others && !has_other_names(caller, passed) && is_alone(program, outer, passed, or_of_caller)
 }
 
 /// A node; of a scope its entry.

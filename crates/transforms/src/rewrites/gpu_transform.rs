@@ -10,7 +10,7 @@ use sdfg::ir::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::defined_before::{self, has_other_names};
+use super::defined_before::{self, has_other_names, is_alone_in_callers};
 use super::device_queues;
 use super::moved_data::{
     Moved, accesses_before, check_copies, contents, outer_edges, outside_of_scopes_on_host,
@@ -144,6 +144,14 @@ impl Transformation for GpuTransform {
                 let container = site.sdfg.container(access.container);
                 if container.constant.is_some() {
                     return Err(Refusal::container(&container.name, "is a constant"));
+                }
+                let combines = memlet.resolution().is_some() || access.is_queue();
+                if combines
+                    && container.storage != Storage::GpuGlobal
+                    && !is_alone_in_callers(site.program, &site.found.calls, access.container)
+                {
+                    let reason = "is an argument that the caller may use beside the call";
+                    return Err(Refusal::container(&container.name, reason));
                 }
                 if access.is_queue() {
                     if memlet.write_access().is_none() {

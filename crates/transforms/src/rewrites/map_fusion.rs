@@ -287,14 +287,24 @@ impl<'p> MapPair<'p> {
         let defined = symbol_types_in(site.sdfg, site.state(), &tree, tree.scope_of(self.entries[0]));
         let is_other = |param: &&Symbol| !second.params.contains(param) && defined.contains_key(*param);
         let outer: BTreeSet<&Symbol> = first.params.iter().filter(is_other).collect();
+        let uses =
+            |symbol: &Symbol| different(&format!("uses the symbol `{symbol}`, a parameter of the first map"));
+        let in_ranges = second.ranges.free_symbols();
+        if let Some(symbol) = outer.iter().find(|symbol| in_ranges.contains(**symbol)) {
+            return Err(uses(symbol));
+        }
+        let pairs = first.params.iter().zip(&second.params);
+        let renamed = pairs.filter(|(own, other)| own != other).map(|(_, other)| other);
+        let sizing: BTreeSet<&Symbol> = renamed.chain(outer.iter().copied()).collect();
+        nested_maps::no_sizes(site, self.entries[1], &sizing)?;
         if outer.is_empty() {
             return Ok(());
         }
         let inside = sdfg::analysis::symbols::free_symbols_in_scope(site.state(), Some(self.entries[1]));
-        if let Some(symbol) = outer.into_iter().find(|symbol| inside.contains(*symbol)) {
-            return Err(different(&format!("uses the symbol `{symbol}`, a parameter of the first map")));
+        match outer.into_iter().find(|symbol| inside.contains(*symbol)) {
+            Some(symbol) => Err(uses(symbol)),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Nothing but the two maps uses the transient, and iterations read the element that they wrote.

@@ -143,6 +143,7 @@ impl Transformation for MapUnroll {
         self.points(site.label(0), site.map(0)?)?;
         map_split::copyable(site)?;
         nested_maps::on_host(site, site.map(0)?)?;
+        nested_maps::no_sizes(site, site.found.node(0), &site.map(0)?.params.iter().collect())?;
         Ok(Evidence::of_structure())
     }
 

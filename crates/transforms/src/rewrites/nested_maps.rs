@@ -1,11 +1,14 @@
 //! Two maps of which the outer one contains nothing but the inner one.
 
-use sdfg::analysis::symbols::bound_symbols;
+use std::collections::BTreeSet;
+
+use sdfg::analysis::symbols::{bound_symbols, free_symbols_of_container};
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{Map, NodeId, NodeKind, Schedule, ScheduleKind, StateId, Team};
 use sdfg::subset::Subset;
 use sdfg::symbolic::Symbol;
 
+use super::map_pair::touched;
 use crate::engine::{Refusal, Site};
 use crate::pattern::{NodeClass, Pattern};
 
@@ -30,6 +33,23 @@ pub(super) fn on_host(site: &Site<'_>, map: &Map) -> Result<(), Refusal> {
             Err(Refusal::structure(site.label(0), "has a schedule that brings its contents to a device"))
         }
     }
+}
+
+/// Refuses a scope with a container whose size names one of these symbols, which get other names or values: sizes are not part of a
+/// scope.
+pub(super) fn no_sizes(site: &Site<'_>, entry: NodeId, symbols: &BTreeSet<&Symbol>) -> Result<(), Refusal> {
+    if symbols.is_empty() {
+        return Ok(());
+    }
+    for id in touched(site, site.state(), entry).into_keys() {
+        let container = site.sdfg.container(id);
+        let sizes = free_symbols_of_container(container);
+        if let Some(symbol) = symbols.iter().find(|symbol| sizes.contains(**symbol)) {
+            let reason = format!("has a size with the parameter `{symbol}`");
+            return Err(Refusal::container(&container.name, reason));
+        }
+    }
+    Ok(())
 }
 
 /// The two maps of a match of [`pattern`], if the outer one contains the inner one alone, their parameters have different names,

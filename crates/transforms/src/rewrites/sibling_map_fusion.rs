@@ -30,6 +30,7 @@ use crate::pattern::{NodeClass, Pattern};
 /// - One map comes before the other, also by an order.
 /// - One map writes a container that the other one uses, also through a view or reference.
 /// - A map gets symbols from data, uses a stream, or binds a view or reference.
+/// - The second map uses a symbol with the name of a parameter of the first one, or a container whose size names its parameter.
 /// - Both maps call functions of the caller, whose order would change.
 ///
 /// # Before

@@ -194,8 +194,8 @@ fn wait_for_nothing(
     idle.into_iter().try_for_each(|edge| editor.remove_edge(state, edge))
 }
 
-/// Moves the order of access nodes that the map writes behind nodes of the last part to what follows these access nodes: the map
-/// does not wait for nodes that do not lead to it.
+/// Gives what follows the results of a map access nodes of its own, where these results also wait for nodes of the last part: the
+/// map does not wait for them.
 fn wait_behind(
     editor: &mut Editor<'_>,
     state: StateId,
@@ -204,19 +204,40 @@ fn wait_behind(
 ) -> Result<(), EditError> {
     let graph = editor.state(state)?;
     let waits = |edge: &Edge| {
-        matches!(edge.memlet.flow, Flow::Order)
-            && after.contains(&edge.src)
-            && own.contains(&edge.dst)
-            && graph.node(edge.dst).kind.container().is_some()
+        matches!(edge.memlet.flow, Flow::Order) && after.contains(&edge.src) && own.contains(&edge.dst)
     };
-    let moved: Vec<(EdgeId, NodeId, NodeId)> =
-        graph.edges().filter(|(_, edge)| waits(edge)).map(|(id, edge)| (id, edge.src, edge.dst)).collect();
+    // Nodes of a view are bound where they are, and stay.
+    let is_result = |node: NodeId| {
+        let into = graph.each_in_edge(node).chain(graph.each_out_edge(node));
+        graph.node(node).kind.container().is_some()
+            && into.into_iter().all(|(_, edge)| !matches!(edge.memlet.flow, Flow::Bind(_)))
+    };
+    let moved: Vec<(EdgeId, NodeId, NodeId)> = graph
+        .edges()
+        .filter(|(_, edge)| waits(edge) && is_result(edge.dst))
+        .map(|(id, edge)| (id, edge.src, edge.dst))
+        .collect();
+    let mut behind = BTreeMap::new();
     for (edge, src, dst) in moved {
-        let next: BTreeSet<NodeId> =
-            editor.state(state)?.each_out_edge(dst).map(|(_, edge)| edge.dst).collect();
-        for node in next {
-            editor.add_order(state, src, node)?;
-        }
+        let copy = match behind.get(&dst) {
+            Some(copy) => *copy,
+            None => {
+                let copy = *behind.entry(dst).or_insert(copy_of_access(editor, state, dst)?);
+                for edge in editor.state(state)?.out_edges(dst) {
+                    let found = editor.state(state)?.edge(edge);
+                    match (matches!(found.memlet.flow, Flow::Order), found.dst) {
+                        (true, next) => editor.add_order(state, copy, next)?,
+                        (false, next) if after.contains(&next) => {
+                            editor.redirect_source(state, edge, copy, None)?
+                        }
+                        (false, _) => {}
+                    }
+                }
+                editor.add_order(state, dst, copy)?;
+                copy
+            }
+        };
+        editor.add_order(state, src, copy)?;
         editor.remove_edge(state, edge)?;
     }
     Ok(())
@@ -248,7 +269,7 @@ fn read_alone(editor: &mut Editor<'_>, state: StateId, before: &BTreeSet<NodeId>
 /// A new access node of the container of another one.
 fn copy_of_access(editor: &mut Editor<'_>, state: StateId, node: NodeId) -> Result<NodeId, EditError> {
     let Node { label, kind, .. } = editor.state(state)?.node(node).clone();
-    let label = editor.derived_label(state, &label, "first")?;
+    let label = editor.derived_label(state, &label, "part")?;
     editor.add_node(state, Node { label, kind, loc: None })
 }
 

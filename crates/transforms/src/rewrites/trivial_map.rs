@@ -111,6 +111,7 @@ impl Transformation for TrivialMapElimination {
             return Err(Refusal::structure(site.label(0), "gets symbols from data"));
         }
         nested_maps::on_host(site, map)?;
+        nested_maps::no_sizes(site, site.found.node(0), &one_value().map(|(param, _)| param).collect())?;
         Ok(evidence)
     }
 

@@ -502,7 +502,7 @@ fn nested_sdfgs_combine_with_arguments_of_the_program() {
         "access V = A\n    access first = B\n    V -> first: A[0] -> B[N]".to_owned(),
     ] {
         let refusal = refuses(&text(&beside, ""), &GpuTransform::default());
-        assert!(refusal.contains("is not known exactly"), "{refusal}");
+        assert!(refusal.contains("is an argument that the caller may use beside the call"), "{refusal}");
     }
 }
 
@@ -634,4 +634,44 @@ fn a_refusal_changes_no_later_choice() {
     });
     assert_eq!(chosen, other);
     assert!(chosen.contains("A_local0"), "{chosen}");
+}
+
+/// What is combined with elements of the caller, and what is pushed to its streams, meets what runs beside the call.
+#[test]
+fn kernels_in_calls_combine_with_nothing_that_runs_beside_the_call() {
+    let program = |beside: &str| {
+        format!(
+            "sdfg p {{
+  symbol N: i64
+  array A: f64[N]
+  array B: f64[N]
+  state s {{
+    access B
+    nested k () -> (Y) with (N = N) sdfg inner {{
+      symbol N: i64
+      array Y: f64[N]
+      state t {{
+        access Y
+        map m [i = 0:N] {{
+          tasklet u () -> (y) {{ y = 1.0 }}
+          u.y -> m.Y: Y[i] wcr(sum)
+        }}
+        m.Y -> Y
+      }}
+    }}
+    k.Y -> B
+{beside}
+  }}
+}}"
+        )
+    };
+    let alone = applies(&program(""), &GpuTransform::default());
+    assert!(alone.contains("schedule(gpu_grid)"), "{alone}");
+    let beside = program(
+        "    access B2 = B
+    tasklet q () -> (y) { y = 1.0 }
+    q.y -> B2: B[0] wcr(sum)",
+    );
+    let refused = refuses(&beside, &GpuTransform::default());
+    assert!(refused.contains("`Y` is an argument that the caller may use beside the call"), "{refused}");
 }

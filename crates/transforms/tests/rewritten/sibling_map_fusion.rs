@@ -149,3 +149,60 @@ fn all_maps_become_one_at_every_place() {
     pipeline.apply(step).expect("it applies");
     assert_eq!(sdfg::text::print(pipeline.program()).matches("map ").count(), 1);
 }
+
+/// Two maps that read `A`. The second one has these parameters, and computes by a transient of this size.
+fn with_transient(first: &str, second: &str, size: &str) -> String {
+    format!(
+        "sdfg p {{
+  symbol N: i64
+  symbol i: i64
+  array A: f64[N]
+  array B: f64[N, N]
+  array C: f64[N, N]
+  transient array T: f64[{size}]
+  state s {{
+    access A
+    access B
+    access C
+    map m [{first} = 0:N, k = 0:N] {{
+      tasklet t (x) -> (y) {{ y = 2.0 * x }}
+      m.A -> t.x: A[{first}]
+      t.y -> m.B: B[{first}, k]
+    }}
+    map n [{second}] {{
+      access T
+      tasklet v (x) -> (y) {{ y = x + j }}
+      n.A -> v.x: A[j]
+      v.y -> T: T[0]
+      tasklet w (x) -> (y) {{ y = x }}
+      T -> w.x: T[0]
+      w.y -> n.C: C[j, l]
+    }}
+    A -> m.A
+    A -> n.A
+    m.B -> B
+    n.C -> C
+  }}
+}}"
+    )
+}
+
+/// The symbol of the program is not the parameter of the first map that has its name.
+#[test]
+fn ranges_of_outer_symbols_are_not_those_of_parameters() {
+    let text = with_transient("i", "j = 0:N, l = 0:i", "1").replace("k = 0:N", "k = 0:i");
+    let refused = refuses(&text, &SiblingMapFusion::default());
+    assert!(refused.contains("uses the symbol `i`, a parameter of the first map"), "{refused}");
+}
+
+/// Sizes of containers are not part of a scope, so their symbols would keep their names.
+#[test]
+fn maps_whose_parameters_size_containers_stay_apart() {
+    for (first, size) in [("o", "j + 1"), ("i", "i")] {
+        let text = with_transient(first, "j = 0:N, l = 0:N", size);
+        let refused = refuses(&text, &SiblingMapFusion::default());
+        assert!(refused.contains("`T` has a size with the parameter"), "{refused}");
+    }
+    // The same name stays.
+    applies(&with_transient("j", "j = 0:N, l = 0:N", "j + 1"), &SiblingMapFusion::default());
+}
