@@ -231,14 +231,15 @@ fn is_needless(site: &Site<'_>, node: NodeId, id: ContainerId) -> Result<(), Ref
         Use::Access(state, other) => {
             (state, other) != (here, node) && site.scopes_of(state).scope_of(other).is_none()
         }
-        // Control flow is outside of scopes, too.
-        Use::Block(_) | Use::Transition(_) => true,
-        Use::Memlet(..) | Use::Condition(..) => false,
+        Use::Memlet(..) | Use::Condition(..) | Use::Block(_) | Use::Transition(_) => false,
     };
     let others = uses.of(id);
     let is_unused = others.iter().all(|used| *used == Use::Access(here, node));
     if container.is_argument() || is_unused || others.iter().any(is_outside) {
         return Ok(());
+    }
+    if let Some(used) = others.iter().find(|used| matches!(used, Use::Block(_) | Use::Transition(_))) {
+        return Err(site.used(id, *used));
     }
     Err(Refusal::container(&container.name, "is used in scopes alone, apart from this node"))
 }
