@@ -182,7 +182,7 @@ impl Context {
             elements: Elements { begin: 0, step: 1, moved: Some(0) },
         };
         let side = Side { grid: vec![], dimensions: vec![dimension] };
-        let words = Move {
+        let description = Move {
             scalar: ScalarType::U8,
             lanes: 1,
             combination: Combination::Assign,
@@ -190,24 +190,10 @@ impl Context {
             extents: vec![n],
             source: side.clone(),
             target: side,
-        }
-        .words();
-        let mut result = vec![0; n as usize];
-        let n_words = i64::try_from(words.len()).unwrap_or(i64::MAX);
-        let source: *const c_void = if is_source { bytes.as_ptr().cast() } else { null() };
-        // SAFETY: the context is open. By the words, rank 0 has the source, and each rank as many elements of the target.
-        let status = unsafe {
-            (self.functions.moves)(
-                self.context,
-                BROADCAST_SITE,
-                words.as_ptr(),
-                n_words,
-                source,
-                result.as_mut_ptr().cast(),
-            )
         };
-        self.checked(status)?;
-        Ok(result)
+        let source = if is_source { bytes.as_ptr() } else { null() };
+        // SAFETY: rank 0 has the bytes.
+        unsafe { self.moved(BROADCAST_SITE, &description, source, n as usize) }
     }
 
     /// The words of all ranks, in the order of the ranks, on every rank. All ranks pass as many.
@@ -238,20 +224,33 @@ impl Context {
             extents: vec![ranks, n],
             source: side(vec![ranks], Some(0)),
             target: side(vec![], None),
-        }
-        .words();
-        let mut result = vec![0; words.len() * self.ranks()];
-        let n_words = i64::try_from(description.len()).unwrap_or(i64::MAX);
-        // SAFETY: the context is open. By the description, each rank has its words of the source, and those of all ranks of the target.
+        };
+        // SAFETY: each rank has its words.
+        unsafe { self.moved(GATHER_SITE, &description, words.as_ptr(), words.len() * self.ranks()) }
+    }
+
+    /// The elements that a move gives each rank, of which there are `n`.
+    ///
+    /// # Safety
+    /// `source` has the elements that the description takes from this rank, and the description has `n` elements of type `T` for
+    /// each rank.
+    ///
+    /// # Errors
+    /// [`MpiError::Communication`].
+    unsafe fn moved<T: Clone + Default>(
+        &mut self,
+        site: i64,
+        description: &Move,
+        source: *const T,
+        n: usize,
+    ) -> Result<Vec<T>, MpiError> {
+        let mut result = vec![T::default(); n];
+        let words = description.words();
+        let n_words = i64::try_from(words.len()).unwrap_or(i64::MAX);
+        let target = result.as_mut_ptr().cast();
+        // SAFETY: the context is open, and the caller vouches for the elements.
         let status = unsafe {
-            (self.functions.moves)(
-                self.context,
-                GATHER_SITE,
-                description.as_ptr(),
-                n_words,
-                words.as_ptr().cast(),
-                result.as_mut_ptr().cast(),
-            )
+            (self.functions.moves)(self.context, site, words.as_ptr(), n_words, source.cast(), target)
         };
         self.checked(status)?;
         Ok(result)
