@@ -217,11 +217,12 @@ fn is_needless(site: &Site<'_>, node: NodeId, id: ContainerId) -> Result<(), Ref
         return Err(Refusal::structure(site.label(0), "puts many nodes in order"));
     }
     // The first access makes a transient, and values of symbols at that time give it its size.
-    let set = assigned_symbols(site.sdfg);
-    let sizes = free_symbols_of_container(container);
-    if let Some(symbol) = sizes.iter().find(|symbol| set.contains(symbol) && !container.is_argument()) {
-        let reason = format!("has a size with `{symbol}`, which changes");
-        return Err(Refusal::container(&container.name, reason));
+    if !container.is_argument() {
+        let (set, sizes) = (assigned_symbols(site.sdfg), free_symbols_of_container(container));
+        if let Some(symbol) = sizes.iter().find(|symbol| set.contains(symbol)) {
+            let reason = format!("has a size with `{symbol}`, which changes");
+            return Err(Refusal::container(&container.name, reason));
+        }
     }
     let uses = site.uses();
     if let Some(used) = uses.in_state(id, here).find(|used| matches!(used, Use::Condition(..))) {
