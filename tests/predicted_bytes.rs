@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use sdfg::ir::Sdfg;
 use sdfg::symbolic::Symbol;
 use sdfg_codegen::ranks::{Traffic, Waiting};
 use sdfg_programs::distributed::{communication, compute_bound, prepared, rates};
@@ -66,6 +67,41 @@ fn conjugate_gradients_move_halos_and_sums() {
     let traffic = Traffic::of(pipeline.program(), &sizes.into_iter().collect(), 2).expect("it is known");
     // A row of `p` in each step, and no more than a few elements beside it.
     assert!(traffic.received().iter().all(|bytes| *bytes < 8 * 64 * 8), "{:?}", traffic.received());
+}
+
+/// Of strategies that cost the same, programs are divided by one whose parts and halos are contiguous, whatever the order of the
+/// parameters of maps.
+#[test]
+fn of_equal_strategies_rows_are_divided() {
+    let jacobi = include_str!("../programs/jacobi2d.sdft");
+    let gradient = include_str!("../benches/mpi/conjugate_gradient.sdft");
+    for (text, n_maps) in [(jacobi, 2), (gradient, 4)] {
+        let columns_first = text.replace("[i = 1:N - 1, j = 1:N - 1]", "[j = 1:N - 1, i = 1:N - 1]");
+        assert_ne!(text, columns_first);
+        let prepared_of = |text: &str| prepared(&sdfg::text::parse("program.sdft", text).expect("a program"));
+        let sizes = [("N", 64), ("T", 3)];
+        let received = |program: &Sdfg, ranks| {
+            let sizes = sizes.map(|(symbol, value)| (Symbol::of(symbol), value)).into_iter().collect();
+            Traffic::of(program, &sizes, ranks).expect("it is known").received()
+        };
+        for ranks in [2, 3] {
+            let mut by_rows = prepared_of(text);
+            let _ = distribute_by_rows(&mut by_rows, ranks);
+            for text in [text, &columns_first] {
+                let mut pipeline = prepared_of(text);
+                let outcome =
+                    Distribute::optimal(compute_bound(ranks)).with_sizes(sizes).apply(&mut pipeline);
+                assert_eq!(outcome.expect("it is divided").divided.len(), n_maps);
+                let program = pipeline.program();
+                let arguments = program.containers().filter(|(_, container)| container.is_argument());
+                for blocks in arguments.filter_map(|(_, container)| container.distribution.blocks()) {
+                    let is_cut: Vec<bool> = blocks.cuts.iter().map(Option::is_some).collect();
+                    assert_eq!(is_cut, [true, false], "{}", sdfg::text::print(program));
+                }
+                assert_eq!(received(program, ranks), received(by_rows.program(), ranks));
+            }
+        }
+    }
 }
 
 /// Divides the first dimension of each map.

@@ -83,16 +83,23 @@ impl Model {
         };
         let limit = (BLOCKS / machine.ranks) as usize;
         let configurations = |operator: &Operator| {
-            let found = rule.at_most(limit, &operator.domain)?;
+            let order = operator.outermost_first();
+            let domain: Vec<u64> = order.iter().map(|dimension| operator.domain[*dimension]).collect();
+            let found = rule.at_most(limit, &domain)?;
             let mut found = found.ok_or_else(|| ModelError::TooManyConfigurations {
                 place: operator.name.clone(),
                 ranks: machine.ranks,
                 n_dimensions: operator.domain.len(),
                 limit,
             })?;
-            // The search takes the first of equal ones: parts of early dimensions, which are contiguous.
+            // The search takes the first of equal ones: parts of outer dimensions, which are contiguous with their halos.
             found[1..].reverse();
-            Ok(found)
+            let in_place = |ordered: Vec<u32>| {
+                let mut parts = vec![1; ordered.len()];
+                order.iter().zip(ordered).for_each(|(dimension, count)| parts[*dimension] = count);
+                parts
+            };
+            Ok(found.into_iter().map(in_place).collect())
         };
         let configurations: Result<Vec<_>, ModelError> = operators.iter().map(configurations).collect();
         let mut model = Model {

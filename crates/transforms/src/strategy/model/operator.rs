@@ -97,6 +97,15 @@ impl Index {
         }
     }
 
+    /// Whether iterations of one execution access more than one position.
+    fn is_passed(&self) -> bool {
+        match self {
+            Index::Affine { parameters, within, .. } => !parameters.is_empty() || !within.is_empty(),
+            Index::Moving => false,
+            Index::Whole => true,
+        }
+    }
+
     /// Dimensions of the domain that it depends on.
     pub(super) fn dimensions(&self) -> Vec<usize> {
         match self {
@@ -119,6 +128,18 @@ impl Operator {
         let cut = self.domain.iter().zip(configuration).zip(&part);
         let bounds = cut.map(|((n, parts), part)| share(*n, u64::from(*parts), *part)).collect();
         (left == 0).then_some(Block { part, bounds })
+    }
+
+    /// The dimensions of the domain, those first whose parts are in the fewest pieces of memory: they lead through outer dimensions of
+    /// containers. What is cut is packed, with the last dimension fastest. Large containers weigh more; of equals, the first come first.
+    pub(super) fn outermost_first(&self) -> Vec<usize> {
+        let in_pieces = |dimension: usize| {
+            let operands = self.reads.iter().chain(&self.writes);
+            operands.fold(0, |sum: u128, operand| sum.saturating_add(operand.bytes_in_pieces(dimension)))
+        };
+        let mut order: Vec<usize> = (0..self.domain.len()).collect();
+        order.sort_by_cached_key(|dimension| in_pieces(*dimension));
+        order
     }
 
     /// The block of all iterations.
@@ -216,6 +237,17 @@ impl Operand {
         starts.sort_unstable();
         starts.dedup();
         Some((lead.0, lead.1, starts[starts.len() / 2]))
+    }
+
+    /// Bytes of the container for each dimension that makes parts of this dimension of the domain pieces of memory: those outside of the
+    /// first one that it leads through, along which iterations access more than one position.
+    fn bytes_in_pieces(&self, dimension: usize) -> u128 {
+        let Some(access) = self.accesses.first() else { return 0 };
+        let first = access.iter().position(|index| index.dimensions().contains(&dimension));
+        let n_outside = access[..first.unwrap_or(0)].iter().filter(|index| index.is_passed()).count();
+        let element_bytes = u128::from(self.element_bytes);
+        let bytes = self.extents.iter().fold(element_bytes, |bytes, n| bytes.saturating_mul(u128::from(*n)));
+        bytes.saturating_mul(n_outside as u128)
     }
 
     /// Dimensions of the domain that no index depends on: what is combined over them is a reduction.

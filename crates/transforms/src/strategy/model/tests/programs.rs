@@ -1,7 +1,9 @@
 //! Tests of the example programs, and of refused programs.
 
 use crate::strategy::model::{Machine, Model, ModelOptions};
-use crate::strategy::{Limits, Operations, Options, PartCounts, Problem, cost, search, serial};
+use crate::strategy::{
+    ConfigurationRule, Limits, Operations, Options, PartCounts, Problem, Pruning, cost, search, serial,
+};
 
 use super::model;
 
@@ -28,17 +30,80 @@ fn a_matrix_product_is_a_map_and_a_reduction() {
     assert!(solution.cost < alone);
 }
 
-#[test]
-fn of_equal_strategies_one_divides_rows() {
-    let model = model(JACOBI, &[("N", 4098), ("T", 9)], 2).expect("a model");
-    let solution = search(&model, &Options::default(), &()).expect("a strategy");
-    let of = |parts: [u32; 2]| {
-        let number = |vertex| model.configurations(vertex).iter().position(|c| c == &parts).expect("one");
-        (0..model.n_vertices()).map(number).collect::<Vec<_>>()
+/// Conjugate gradients of `cargo xtask bench mpi`.
+const GRADIENT: &str = include_str!("../../../../../../benches/mpi/conjugate_gradient.sdft");
+
+/// Searches and checks the proof; the configurations of the operations that have dimensions, and whether it costs the same to divide the
+/// other dimension instead.
+fn chosen(text: &str, symbols: &[(&str, i64)], ranks: u32) -> (Vec<Vec<u32>>, bool) {
+    let model = model(text, symbols, ranks).expect("a model");
+    let options = Options { pruning: Pruning::Never, ..Options::default() };
+    let mut found = None;
+    for options in [Options::default(), Options { pruning: Pruning::Always, ..options.clone() }, options] {
+        let solution = search(&model, &options, &()).expect("a strategy");
+        let limits = Limits::from(&options);
+        solution.certificate.check(&model, &solution.strategy, solution.cost, &limits).expect("a proof");
+        assert_eq!(*found.get_or_insert(solution.strategy.clone()), solution.strategy);
+    }
+    let strategy = found.expect("a strategy");
+    let parts = |(vertex, c): (usize, &usize)| model.configurations(vertex)[*c].clone();
+    let configurations: Vec<Vec<u32>> = strategy.iter().enumerate().map(parts).collect();
+    let turned = |(vertex, parts): (usize, &Vec<u32>)| {
+        let turned: Vec<u32> = parts.iter().rev().copied().collect();
+        model.configurations(vertex).iter().position(|c| *c == turned)
     };
-    let (rows, columns) = (of([2, 1]), of([1, 2]));
-    assert_eq!(cost(&model, &rows), cost(&model, &columns));
-    assert_eq!(solution.strategy, rows);
+    let turned: Option<Vec<usize>> = configurations.iter().enumerate().map(turned).collect();
+    let ties =
+        turned.is_some_and(|turned| turned != strategy && cost(&model, &turned) == cost(&model, &strategy));
+    (configurations.into_iter().filter(|parts| !parts.is_empty()).collect(), ties)
+}
+
+#[test]
+fn of_equal_strategies_one_divides_the_outer_dimensions_of_containers() {
+    for (text, maps) in [(JACOBI, 2), (GRADIENT, 4)] {
+        assert_eq!(chosen(text, &[("N", 512), ("T", 9)], 2), (vec![vec![2, 1]; maps], true));
+        assert_eq!(chosen(text, &[("N", 512), ("T", 9)], 3), (vec![vec![3, 1]; maps], true));
+        // Parts of both dimensions receive less, and nothing costs the same.
+        assert_eq!(chosen(text, &[("N", 512), ("T", 9)], 4), (vec![vec![2, 2]; maps], false));
+        // Rows, too, where a map counts columns first.
+        let columns_first = text.replace("[i = 1:N - 1, j = 1:N - 1]", "[j = 1:N - 1, i = 1:N - 1]");
+        assert_eq!(chosen(&columns_first, &[("N", 512), ("T", 9)], 2), (vec![vec![1, 2]; maps], true));
+        assert_eq!(chosen(&columns_first, &[("N", 512), ("T", 9)], 3), (vec![vec![1, 3]; maps], true));
+    }
+}
+
+/// A map without messages, in which each dimension costs the same.
+const LAYERS: &str = "sdfg layers {
+  symbol N: i64
+  array A: f64[N, N, N]
+  array B: f64[2, N, N, N]
+  array small: f64[N]
+  state s {
+    access A
+    access B
+    access small
+    map cells [k = 0:N, j = 0:N, i = 0:N] {
+      tasklet f (a, s) -> (o) { o = a * s }
+      cells.A -> f.a: A[i, k, j]
+      cells.small -> f.s: small[j]
+      f.o -> cells.B: B[1, i, k, j]
+    }
+    A -> cells.A
+    small -> cells.small
+    cells.B -> B
+  }
+}";
+
+#[test]
+fn configurations_are_in_the_order_of_memory() {
+    let model = model(LAYERS, &[("N", 12)], 4).expect("a model");
+    let found = model.configurations(0);
+    // `i` is outside of `k`, which is outside of `j`. That `j` leads through all of a small container is worth less.
+    assert_eq!(found[..5], [[1, 1, 1], [1, 1, 4], [1, 1, 3], [2, 1, 2], [1, 2, 2]]);
+    assert_eq!(found.last(), Some(&vec![1, 2, 1]));
+    let mut all = found.to_vec();
+    all.sort();
+    assert_eq!(all, ConfigurationRule::all(4).configurations(&[12; 3]).expect("ranks"));
 }
 
 #[test]
