@@ -643,9 +643,26 @@ X1 -> Y1: A[{}, 0:N] -> P#_1[0:N]
         self.container(&format!("view K{}: {view}", self.number));
         let index = ["i", "N - 1 - i"][rng.below(2)];
         let value = of_one(rng);
-        let (first, between) = match rng.chance(30) {
-            true => ("K#", "\n  access K = K#\n  bind K -> L: L#[0:N]"),
-            false => ("L#", ""),
+        let read = ["", "\n  access R = R#\n  F -> R: L#[0:N] -> R#[0:N]\n  order R -> m"][rng.below(2)];
+        if !read.is_empty() {
+            self.container(&format!("array R{}: f64[N]", self.number));
+        }
+        let resolution = ["", " wcr(sum)"][rng.below(2)];
+        let set_before = format!(
+            "\n  access F = L#
+  map z [i = 0:N] {{
+    tasklet c () -> (y) {{ y = 1.5 }}
+    order z -> c
+    c.y -> z.F: L#[i]
+  }}
+  z.F -> F
+  order F -> m{read}"
+        );
+        let (first, between) = match rng.below(10) {
+            0..3 => ("K#", "\n  access K = K#\n  bind K -> L: L#[0:N]"),
+            // The view is written at another node before, as by the identity of a reduction, and perhaps read there.
+            3..6 => ("L#", set_before.as_str()),
+            _ => ("L#", ""),
         };
         let node = &first[..1];
         self.add(&format!(
@@ -656,7 +673,7 @@ X1 -> Y1: A[{}, 0:N] -> P#_1[0:N]
   map m [i = 0:N] {{
     tasklet t (x) -> (y) {{ y = {value} }}
     m.W -> t.x: W[i]
-    t.y -> m.{node}: {first}[{index}]
+    t.y -> m.{node}: {first}[{index}]{resolution}
   }}
   X -> m.W
   m.{node} -> {node}

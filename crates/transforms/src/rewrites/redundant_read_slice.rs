@@ -129,7 +129,7 @@ impl Transformation for RedundantReadSlice {
         if let Some(other) = site.uses().of(slice.id).iter().find(|found| used(found)) {
             return Err(site.used(slice.id, *other));
         }
-        self.readers(site, &slice)?;
+        readers(site, &slice, node)?;
         if slice.is_copy {
             is_unchanged(site, &slice)?;
         }
@@ -156,60 +156,57 @@ impl Transformation for RedundantReadSlice {
     }
 }
 
-impl RedundantReadSlice {
-    /// Refuses what does not simply read elements, and scopes with a parameter of the name of a symbol of the part.
-    fn readers(&self, site: &Site<'_>, slice: &Slice) -> Result<(), Refusal> {
-        let (state, node) = (site.state(), site.found.node(1));
-        let symbols = slice.part.subset().free_symbols();
-        for edge in segments(state, state.out_edges(node)) {
-            let content = state.edge(edge);
-            if matches!(content.memlet.flow, Flow::Order) {
-                continue;
-            }
-            let dst = state.node(content.dst);
-            let refused = |reason: &str| Err(Refusal::structure(&dst.label, reason));
-            let reads = match &content.memlet.flow {
-                Flow::Read(access) => Some(access),
-                Flow::Copy { from, .. } => Some(from),
-                // Elements of a view lie as those of the array do; those of a copy lie closer.
-                Flow::Bind(access) if access.container == slice.id && !slice.is_copy => Some(access),
-                Flow::Order | Flow::Value | Flow::Write { .. } | Flow::Bind(_) => None,
-            };
-            let Some(access) = reads.filter(|access| access.container == slice.id) else {
-                return refused("does not simply read it");
-            };
-            if content.memlet.declared {
-                return refused("has a memlet whose subset is declared");
-            }
-            if slice.composed(access).is_none() {
-                return refused("reads a part of it that has no form in the array");
-            }
-            if binds_any(state, content.src, &symbols) {
-                return refused("is in a map with a parameter of the name of a symbol of the part");
-            }
-            let keeps_form = slice.keeps_rank || access.subset().is_element();
-            match &dst.kind {
-                NodeKind::Access(_) => {}
-                NodeKind::MapEntry(_) => {}
-                NodeKind::Tasklet(tasklet) => {
-                    let is_code = matches!(tasklet.body, TaskletBody::Code(_));
-                    if !(keeps_form && (is_code || access.subset().is_element())) {
-                        return refused("takes several elements, whose places change");
-                    }
-                }
-                NodeKind::Reduce(_) | NodeKind::Library(_) if slice.keeps_rank => {}
-                NodeKind::Reduce(_)
-                | NodeKind::Library(_)
-                | NodeKind::Nested(_)
-                | NodeKind::MapExit(_)
-                | NodeKind::ConsumeEntry(_)
-                | NodeKind::ConsumeExit(_) => return refused("needs the dimensions of the part"),
-            }
+/// Refuses what does not simply read elements at a node of the slice, and scopes with a parameter of the name of a symbol of the part.
+pub(super) fn readers(site: &Site<'_>, slice: &Slice, node: NodeId) -> Result<(), Refusal> {
+    let state = site.state();
+    let symbols = slice.part.subset().free_symbols();
+    for edge in segments(state, state.out_edges(node)) {
+        let content = state.edge(edge);
+        if matches!(content.memlet.flow, Flow::Order) {
+            continue;
         }
-        Ok(())
+        let dst = state.node(content.dst);
+        let refused = |reason: &str| Err(Refusal::structure(&dst.label, reason));
+        let reads = match &content.memlet.flow {
+            Flow::Read(access) => Some(access),
+            Flow::Copy { from, .. } => Some(from),
+            // Elements of a view lie as those of the array do; those of a copy lie closer.
+            Flow::Bind(access) if access.container == slice.id && !slice.is_copy => Some(access),
+            Flow::Order | Flow::Value | Flow::Write { .. } | Flow::Bind(_) => None,
+        };
+        let Some(access) = reads.filter(|access| access.container == slice.id) else {
+            return refused("does not simply read it");
+        };
+        if content.memlet.declared {
+            return refused("has a memlet whose subset is declared");
+        }
+        if slice.composed(access).is_none() {
+            return refused("reads a part of it that has no form in the array");
+        }
+        if binds_any(state, content.src, &symbols) {
+            return refused("is in a map with a parameter of the name of a symbol of the part");
+        }
+        let keeps_form = slice.keeps_rank || access.subset().is_element();
+        match &dst.kind {
+            NodeKind::Access(_) => {}
+            NodeKind::MapEntry(_) => {}
+            NodeKind::Tasklet(tasklet) => {
+                let is_code = matches!(tasklet.body, TaskletBody::Code(_));
+                if !(keeps_form && (is_code || access.subset().is_element())) {
+                    return refused("takes several elements, whose places change");
+                }
+            }
+            NodeKind::Reduce(_) | NodeKind::Library(_) if slice.keeps_rank => {}
+            NodeKind::Reduce(_)
+            | NodeKind::Library(_)
+            | NodeKind::Nested(_)
+            | NodeKind::MapExit(_)
+            | NodeKind::ConsumeEntry(_)
+            | NodeKind::ConsumeExit(_) => return refused("needs the dimensions of the part"),
+        }
     }
+    Ok(())
 }
-
 /// Whether a scope has a parameter, or gets a symbol from data, that is among some symbols.
 pub(super) fn binds_any(state: &State, entry: NodeId, symbols: &BTreeSet<Symbol>) -> bool {
     state.node(entry).kind.is_scope_entry()

@@ -2,10 +2,10 @@
 
 use sdfg::analysis::{Use, bound_alias};
 use sdfg::edit::{EditError, Editor};
-use sdfg::ir::{Access, Edge, Flow, NodeId, NodeKind, State, TaskletBody};
+use sdfg::ir::{Access, Edge, Flow, Node, NodeId, NodeKind, State, TaskletBody};
 use serde::{Deserialize, Serialize};
 
-use super::redundant_read_slice::{Slice, binds_any, only_out_edge, segments};
+use super::redundant_read_slice::{Slice, binds_any, only_out_edge, readers, segments};
 use super::{anchored, described};
 use crate::engine::{Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
 use crate::pattern::{NodeClass, Pattern};
@@ -14,14 +14,15 @@ use crate::pattern::{NodeClass, Pattern};
 ///
 /// # When it applies
 ///
-/// The view is used at one access node of the state alone, and the part is all that it gives. Tasklets and copies write it.
+/// The node of the view leads to the array alone. Tasklets and copies write the view. Other access nodes of the view in the state become
+/// nodes of the array.
 ///
 /// # Refusals
 ///
-/// - Another node, condition or assignment uses the view.
-/// - The node of the view leads to something other than the array, or something reads it.
-/// - A writer does not simply write it, needs its dimensions, or writes a part that has no form in the array.
-/// - The view gets a copy of elements of the array.
+/// - A condition or assignment uses the view, or a node inside of a map does, or another node binds it, too.
+/// - The node of the view leads to something other than the array.
+/// - A writer or reader does not simply access it, needs its dimensions, or accesses a part that has no form in the array.
+/// - The view gets a copy of elements of the array, or elements of the view are copied to the array.
 /// - Type, shape or strides differ.
 /// - A map around a writer has a parameter of the name of a symbol of the part.
 ///
@@ -76,7 +77,7 @@ use crate::pattern::{NodeClass, Pattern};
 /// # Soundness
 ///
 /// An element of the view is the element of the array with the offset of the part. What waited for the array waits for the writers of
-/// the view as before.
+/// the view as before. Other nodes of the view stay where they are, and order what they ordered before.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RedundantWriteSlice {}
@@ -110,15 +111,25 @@ impl Transformation for RedundantWriteSlice {
             return Err(Refusal::container(&view.name, "has another type, or is in another memory"));
         }
         let here = site.found.state();
-        let is_other = |used: &&Use| match **used {
-            Use::Access(state, other) => state == here && other != node,
+        let tree = site.scopes();
+        let is_unknown = |used: &&Use| match **used {
+            Use::Access(state, other) => state == here && tree.scope_of(other).is_some(),
             Use::Memlet(..) => false,
             Use::Condition(..) | Use::Block(_) | Use::Transition(_) => true,
         };
-        if let Some(other) = site.uses().of(slice.id).iter().find(is_other) {
+        if let Some(other) = site.uses().of(slice.id).iter().find(is_unknown) {
             return Err(site.used(slice.id, *other));
         }
-        writers(site, &slice)?;
+        writers(site, &slice, node)?;
+        for other in others(state, &slice, node) {
+            writers(site, &slice, other)?;
+            readers(site, &slice, other)?;
+            let out = segments(state, state.out_edges(other));
+            if let Some(copy) = out.into_iter().find(|edge| copies_to(site, &slice, state.edge(*edge))) {
+                let label = &state.node(state.edge(copy).dst).label;
+                return Err(Refusal::structure(label, "gets a copy of elements of the view"));
+            }
+        }
         Ok(Evidence::of_structure())
     }
 
@@ -127,6 +138,12 @@ impl Transformation for RedundantWriteSlice {
         let graph = editor.state(state)?;
         let slice = written(editor.sdfg(), graph, node, array).map_err(|_| EditError::NoNode(node))?;
         let into = graph.in_edges(node);
+        for other in others(graph, &slice, node) {
+            let graph = editor.state(state)?;
+            let edges = [graph.in_edges(other), graph.out_edges(other)].concat();
+            slice.replace_in(editor, state, &edges)?;
+            editor.replace_node(state, other, NodeKind::Access(slice.part.container))?;
+        }
         slice.replace_in(editor, state, &into)?;
         for edge in into {
             editor.redirect_destination(state, edge, array, None)?;
@@ -153,11 +170,26 @@ fn written(sdfg: &sdfg::ir::Sdfg, state: &State, node: NodeId, array: NodeId) ->
     Slice::of_view(sdfg, id, target)
 }
 
-/// Refuses what does not simply write elements of the view, and scopes with a parameter of the name of a symbol of the part.
-fn writers(site: &Site<'_>, slice: &Slice) -> Result<(), Refusal> {
+/// The other access nodes of the view in the state.
+fn others(state: &State, slice: &Slice, node: NodeId) -> Vec<NodeId> {
+    let is_other = |(id, found): &(NodeId, &Node)| *id != node && found.kind.container() == Some(slice.id);
+    state.nodes().filter(is_other).map(|(id, _)| id).collect()
+}
+
+/// Whether an edge copies to the array of the view. A copy between elements of one array has an order of its own.
+fn copies_to(site: &Site<'_>, slice: &Slice, edge: &Edge) -> bool {
+    let to = match &edge.memlet.flow {
+        Flow::Copy { to, .. } => to.container,
+        Flow::Order | Flow::Value | Flow::Read(_) | Flow::Write { .. } | Flow::Bind(_) => return false,
+    };
+    site.same_memory(slice.part.container).contains(&to)
+}
+
+/// Refuses what does not simply write elements of the view at a node, and scopes with a parameter of the name of a symbol of the part.
+fn writers(site: &Site<'_>, slice: &Slice, node: NodeId) -> Result<(), Refusal> {
     let state = site.state();
     let symbols = slice.part.subset().free_symbols();
-    for edge in segments(state, state.in_edges(site.found.node(0))) {
+    for edge in segments(state, state.in_edges(node)) {
         let content = state.edge(edge);
         if matches!(content.memlet.flow, Flow::Order) {
             continue;

@@ -115,6 +115,31 @@ fn views_that_are_only_written_go() {
     assert!(refuses_rightly(&captured, &RedundantWriteSlice::default()).contains("parameter"));
 }
 
+/// A reduction sets a view to its identity at another node.
+#[test]
+fn views_that_are_written_at_several_nodes_go() {
+    let maps = "map z [i = 0:N] {\ntasklet none () -> (b) { b = 0 }\norder z -> none\nnone.b -> z.V: V[i]\n}\n
+        map m [i = 0:N, k = 0:3] {\ntasklet t (a) -> (b) { b = 2 * a }\nm.A -> t.a: A[i]\nt.b -> m.V: V[i] wcr(sum)\n}\n
+        access A\naccess first = V\naccess V\naccess B\nz.V -> first\norder first -> m\nA -> m.A\nm.V -> V\n";
+    let summed = program(&format!("{maps}bind V -> B: B[1:N + 1]"));
+    let text = applies(&summed, &RedundantWriteSlice::default());
+    assert!(text.contains("access first = B") && text.contains("order first -> m"), "{text}");
+    assert!(text.contains("B[i + 1]\n") && text.contains("B[i + 1] wcr(sum)"), "{text}");
+    // What the first map wrote is read by a copy.
+    let read = summed
+        .replace("order first -> m", "order first -> m\naccess C\nfirst -> C: V[0] -> C[0]\norder C -> m");
+    assert!(applies(&read, &RedundantWriteSlice::default()).contains("B[1] -> C[0]"));
+    // A copy between elements of the array has an order of its own.
+    let own = summed
+        .replace("order first -> m", "order first -> m\naccess later = B\nfirst -> later: V[0] -> B[0]");
+    let refused = refuses(&own, &RedundantWriteSlice::default());
+    assert!(refused.contains("gets a copy of elements of the view"), "{refused}");
+    let bound = summed
+        .replace("order first -> m", "order first -> m\naccess other = B\nbind first -> other: B[1:N + 1]");
+    let refused = refuses(&bound, &RedundantWriteSlice::default());
+    assert!(refused.contains("does not simply read it"), "{refused}");
+}
+
 /// A symbol that a map gets from data hides that of the part.
 #[test]
 fn parts_at_symbols_that_a_map_hides_stay() {
