@@ -69,6 +69,45 @@ fn conjugate_gradients_move_halos_and_sums() {
     assert!(traffic.received().iter().all(|bytes| *bytes < 8 * 64 * 8), "{:?}", traffic.received());
 }
 
+/// A reduction into a part of an array that a view names, as in NPBench's softmax.
+const REDUCED_THROUGH_A_VIEW: &str = "sdfg sums {
+  symbol N: i64
+  array A: f64[N, N]
+  array B: f64[N, N]
+  transient array sums: f64[N, 1]
+  view V: f64[N]
+  state s {
+    access A
+    access V
+    access sums
+    access B
+    reduce total wcr(sum) axes(1) identity(0)
+    map divide [i = 0:N, j = 0:N] {
+      tasklet d (a, s) -> (o) { o = a / s }
+      divide.A -> d.a: A[i, j]
+      divide.sums -> d.s: sums[i, 0]
+      d.o -> divide.B: B[i, j]
+    }
+    A -> total: A[0:N, 0:N]
+    total -> V: V[0:N]
+    bind V -> sums: sums[0:N, 0]
+    A -> divide.A
+    sums -> divide.sums
+    divide.B -> B
+  }
+}";
+
+#[test]
+fn maps_at_views_of_parts_are_divided() {
+    let program = sdfg::text::parse("sums.sdft", REDUCED_THROUGH_A_VIEW).expect("a program");
+    let mut pipeline = prepared(&program);
+    let outcome = distribute_by_rows(&mut pipeline, 3);
+    assert!(outcome.whole.is_empty() && outcome.divided.len() == 3, "{outcome:?}");
+    let sizes = BTreeMap::from([(Symbol::of("N"), 16)]);
+    let traffic = Traffic::of(pipeline.program(), &sizes, 3).expect("it is known");
+    assert_eq!(traffic.received(), [0; 3]);
+}
+
 /// Of strategies that cost the same, programs are divided by one whose parts and halos are contiguous, whatever the order of the
 /// parameters of maps.
 #[test]
