@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::tree::{NAMES, at, constants, point, polynomial, tree};
 use crate::subset::Range;
-use crate::symbolic::{Assumptions, EvalError, Expr, Rational, Symbol};
+use crate::symbolic::{Assumptions, EvalError, Expr, NotPureKind, ParseExprError, Rational, Symbol};
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
@@ -68,7 +68,13 @@ proptest! {
         // Literals have 64 bits: greater constants can be computed and shown, but no program can hold one.
         let readable = |number: &str| number.len() < 20;
         prop_assume!(text.split(|c: char| !c.is_ascii_digit()).all(readable));
-        prop_assert_eq!(text.parse::<Expr>(), Ok(expression), "{}", text);
+        let read = text.parse::<Expr>();
+        // So it is with powers of constants that are beyond all that is computed with: they are refused when they are read.
+        let is_beyond = |error: &ParseExprError| {
+            matches!(error, ParseExprError::NotPure(found) if matches!(found.kind, NotPureKind::PowerTooLarge))
+        };
+        prop_assume!(!read.as_ref().is_err_and(is_beyond));
+        prop_assert_eq!(read, Ok(expression), "{}", text);
     }
 
     #[test]
