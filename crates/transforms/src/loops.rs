@@ -131,12 +131,17 @@ impl<'p> Counted<'p> {
         let own = own_steps(sdfg, self.block, &inner);
         let mut readers: Vec<(usize, &Symbol, ControlStep)> = Vec::new();
         for symbol in &set {
-            let reached = reaching.reached_after(own.iter().copied(), symbol);
             let is_near =
                 |step| block_of(sdfg, step).is_some_and(|at| at == self.block || inner.contains(&at));
-            let seen =
-                uses.readers(symbol).iter().filter(|(_, step)| is_near(*step) || reached.contains(*step));
-            readers.extend(seen.map(|(at, step)| (*at, symbol, *step)));
+            let (near, far): (Vec<_>, Vec<_>) =
+                uses.readers(symbol).iter().copied().partition(|(_, step)| is_near(*step));
+            readers.extend(near.into_iter().map(|(at, step)| (at, symbol, step)));
+            // The steps behind the loop are many, and a symbol is seldom read there.
+            if !far.is_empty() {
+                let reached = reaching.reached_after(own.iter().copied(), symbol);
+                let seen = far.into_iter().filter(|(_, step)| reached.contains(*step));
+                readers.extend(seen.map(|(at, step)| (at, symbol, step)));
+            }
         }
         // The first reader in the order of the program gives the reason.
         readers.sort_unstable();
@@ -152,8 +157,12 @@ impl<'p> Counted<'p> {
             }
             if is_inside && body_sets.contains(symbol) {
                 // A value from before the loop gets here in the first iteration: a value of the iteration before in later ones.
-                let earlier = start.map(|start| reaching.before(sdfg, start, symbol)).unwrap_or_default();
-                if definitions.iter().any(|own| !is_own(own) && earlier.contains(own)) {
+                let mut foreign = definitions.iter().filter(|definition| !is_own(definition)).peekable();
+                let earlier = match (foreign.peek(), start) {
+                    (Some(_), Some(start)) => reaching.before(sdfg, start, symbol),
+                    (None, _) | (_, None) => BTreeSet::new(),
+                };
+                if foreign.any(|definition| earlier.contains(definition)) {
                     let reason = format!("reads `{symbol}` in an iteration before it is set there");
                     return Err(Refusal::structure(label, reason));
                 }
@@ -191,7 +200,7 @@ impl<'p> Counted<'p> {
             };
             let is_plain = matches!(container.kind, ContainerKind::Array(_) | ContainerKind::Scalar);
             let is_read_across =
-                liveness.before(start).contains(id) || liveness.after(self.block).contains(id);
+                liveness.before(start).contains(*id) || liveness.after(self.block).contains(*id);
             container.transient
                 && container.constant.is_none()
                 && dies

@@ -228,7 +228,7 @@ impl<'g> Lowering<'g> {
             let BlockKind::State(state) = content.kind else { continue };
             let live = liveness.before(block);
             let begins =
-                buffers.iter().filter(|(id, _)| !live.contains(id) && uses.states(*id).contains(&state));
+                buffers.iter().filter(|(id, _)| !live.contains(*id) && uses.states(*id).contains(&state));
             frame.begins.insert(state, begins.map(|(_, buffer)| *buffer).collect());
         }
     }

@@ -8,6 +8,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use fixedbitset::FixedBitSet;
+
 use super::control_graph::{ControlGraph, ControlStep, begin, containers_read};
 use super::fixpoint::{Fact, solve_backward};
 use super::state_effects::{Containers, StateEffects};
@@ -15,11 +17,11 @@ use crate::ir::ids::Id;
 use crate::ir::{BlockId, BlockKind, ContainerId, Lifetime, Sdfg, StateId, TransitionId};
 
 /// Live containers at each point.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Liveness {
-    before: BTreeMap<BlockId, BTreeSet<ContainerId>>,
-    after: BTreeMap<BlockId, BTreeSet<ContainerId>>,
-    along: BTreeMap<TransitionId, BTreeSet<ContainerId>>,
+    before: BTreeMap<BlockId, Live>,
+    after: BTreeMap<BlockId, Live>,
+    along: BTreeMap<TransitionId, Live>,
 }
 
 impl Liveness {
@@ -39,8 +41,8 @@ impl Liveness {
             None => after.clone(),
         };
         let after = solve_backward(&graph, Live::of(live_after_call(sdfg)), live_before);
-        let before: Vec<BTreeSet<ContainerId>> =
-            (0..graph.len()).map(|at| live_before(graph.steps()[at], &after[at]).containers()).collect();
+        let before: Vec<Live> =
+            (0..graph.len()).map(|at| live_before(graph.steps()[at], &after[at])).collect();
         let mut liveness =
             Liveness { before: BTreeMap::new(), after: BTreeMap::new(), along: BTreeMap::new() };
         for (block, _) in sdfg.blocks() {
@@ -48,72 +50,55 @@ impl Liveness {
             liveness.before.insert(block, first.map(|at| before[at].clone()).unwrap_or_default());
             // A jump has nothing to try after it: what holds after it is what holds where it leads.
             let done = graph.number(ControlStep::Done(block)).map(|at| before[at].clone());
-            let jump = graph.number(ControlStep::Jump(block)).map(|at| after[at].containers());
+            let jump = graph.number(ControlStep::Jump(block)).map(|at| after[at].clone());
             liveness.after.insert(block, done.or(jump).unwrap_or_default());
         }
         for (id, _) in sdfg.transitions() {
             let taken = graph.number(ControlStep::Take(id));
-            liveness.along.insert(id, taken.map(|at| after[at].containers()).unwrap_or_default());
+            liveness.along.insert(id, taken.map(|at| after[at].clone()).unwrap_or_default());
         }
         liveness
     }
 
     /// Containers that are live when a block begins.
-    pub fn before(&self, block: BlockId) -> &BTreeSet<ContainerId> {
-        static NONE: BTreeSet<ContainerId> = BTreeSet::new();
+    pub fn before(&self, block: BlockId) -> &Live {
         self.before.get(&block).unwrap_or(&NONE)
     }
 
     /// Containers that are live when a block is done, before its transitions are tried.
-    pub fn after(&self, block: BlockId) -> &BTreeSet<ContainerId> {
-        static NONE: BTreeSet<ContainerId> = BTreeSet::new();
+    pub fn after(&self, block: BlockId) -> &Live {
         self.after.get(&block).unwrap_or(&NONE)
     }
 
     /// Containers that are live when a transition has been taken; none if it never is.
-    pub fn along(&self, transition: TransitionId) -> &BTreeSet<ContainerId> {
-        static NONE: BTreeSet<ContainerId> = BTreeSet::new();
+    pub fn along(&self, transition: TransitionId) -> &Live {
         self.along.get(&transition).unwrap_or(&NONE)
     }
 }
 
-/// Containers of one SDFG, a bit for each: the worklist visits each step several times, with hundreds of containers in large
-/// programs.
+static NONE: Live = Live(FixedBitSet::new());
+
+/// Live containers of one SDFG, a bit for each: the worklist visits each step several times, with thousands of containers in
+/// large programs.
 #[derive(Clone, Debug, Default)]
-struct Live(Vec<u64>);
+pub struct Live(FixedBitSet);
 
 impl Live {
+    /// Whether a container is live.
+    pub fn contains(&self, container: ContainerId) -> bool {
+        self.0.contains(container.index())
+    }
+
     fn of(containers: impl IntoIterator<Item = ContainerId>) -> Self {
-        let mut live = Live::default();
-        containers.into_iter().for_each(|container| live.insert(container));
-        live
-    }
-
-    fn insert(&mut self, container: ContainerId) {
-        let (word, bit) = (container.index() / 64, container.index() % 64);
-        if self.0.len() <= word {
-            self.0.resize(word + 1, 0);
-        }
-        self.0[word] |= 1 << bit;
-    }
-
-    fn containers(&self) -> BTreeSet<ContainerId> {
-        let bits = self.0.iter().enumerate().flat_map(|(word, bits)| {
-            (0..64).filter(move |bit| bits & (1 << bit) != 0).map(move |bit| 64 * word + bit)
-        });
-        bits.map(ContainerId::from_index).collect()
+        Live(containers.into_iter().map(Id::index).collect())
     }
 }
 
 impl Fact for Live {
     fn join(&mut self, other: &Self) -> bool {
-        if self.0.len() < other.0.len() {
-            self.0.resize(other.0.len(), 0);
-        }
-        let mut changed = false;
-        for (word, more) in self.0.iter_mut().zip(&other.0) {
-            changed |= more & !*word != 0;
-            *word |= more;
+        let changed = !other.0.is_subset(&self.0);
+        if changed {
+            self.0.union_with(&other.0);
         }
         changed
     }
@@ -121,8 +106,8 @@ impl Fact for Live {
 
 /// The change of liveness over one step, backwards.
 struct Change {
-    overwritten: Live,
-    read: Live,
+    overwritten: Vec<ContainerId>,
+    read: Vec<ContainerId>,
 }
 
 impl Change {
@@ -134,27 +119,26 @@ impl Change {
     ) -> Self {
         let read = containers_read(sdfg, step);
         let mut change = Change {
-            overwritten: Live::default(),
-            read: Live::of(read.iter().flat_map(|container| containers.named_by(*container))),
+            overwritten: Vec::new(),
+            read: read.iter().flat_map(|container| containers.named_by(*container)).collect(),
         };
         if let ControlStep::State(block) = step
             && let BlockKind::State(state) = sdfg.block(block).kind
             && let Some(effects) = effects.get(&state)
         {
-            change.overwritten = Live::of(effects.overwritten.iter().copied());
+            change.overwritten = effects.overwritten.iter().copied().collect();
             let seen = effects.reads.iter().filter(|read| read.sees_before).map(|read| read.container);
-            let lasting = seen.filter(|container| containers.lasts(*container));
-            lasting.for_each(|container| change.read.insert(container));
+            change.read.extend(seen.filter(|container| containers.lasts(*container)));
         }
         change
     }
 
     fn before(&self, after: &Live) -> Live {
         let mut live = after.clone();
-        for (word, overwritten) in live.0.iter_mut().zip(&self.overwritten.0) {
-            *word &= !overwritten;
+        for container in self.overwritten.iter().filter(|container| after.contains(**container)) {
+            live.0.remove(container.index());
         }
-        live.join(&self.read);
+        live.0.extend(self.read.iter().map(|container| container.index()));
         live
     }
 }

@@ -83,7 +83,7 @@ pub use filling::{FILLING, fills_output};
 pub use footprint::Footprint;
 pub(crate) use known::{Sizes, enter_scope};
 pub use known::{SymbolFacts, symbol_facts_at};
-pub use liveness::Liveness;
+pub use liveness::{Live, Liveness};
 pub use memlet_path::{consumed_by, is_leaf, leaf_edges, memlet_path, memlet_root, outer_segment};
 pub use memlet_tree::MemletTrees;
 pub use own_parts::{HaloRead, halo_reads, owned_part, part_start, reads_own_elements};

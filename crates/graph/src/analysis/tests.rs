@@ -203,7 +203,7 @@ fn symbols_are_defined_where_every_path_sets_them() {
     let defined = DefinedSymbols::of(&sdfg);
     let names = |block| {
         let set = defined.before(block).unwrap();
-        set.iter().map(|symbol| symbol.as_str().to_owned()).collect::<Vec<_>>().join(" ")
+        set.iter().map(Symbol::as_str).collect::<Vec<_>>().join(" ")
     };
     assert_eq!(names(start), "N");
     assert_eq!(names(left), "N x y");

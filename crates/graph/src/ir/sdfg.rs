@@ -8,7 +8,7 @@ use sdfg_language::symbolic::Symbol;
 
 use super::container::Container;
 use super::ids::{Arena, BlockId, ContainerId, RegionId, StateId, TransitionId};
-use super::labels::{Labels, fresh};
+use super::names::{Names, fresh};
 use super::outgoing::{Flow, Outgoing};
 use super::region::{Block, BlockKind, Region, Transition};
 use super::revision::Revision;
@@ -64,7 +64,8 @@ pub struct Sdfg {
     body: RegionId,
     revision: Revision,
     pub(super) outgoing: Outgoing,
-    pub(super) labels: Labels,
+    pub(super) labels: Names<BlockId>,
+    names: Names<ContainerId>,
 }
 
 impl Sdfg {
@@ -78,7 +79,10 @@ impl Sdfg {
         }
         self.revision = Revision::next();
         match part {
-            Part::Container(id, earlier) => put(&mut self.containers, id, earlier),
+            Part::Container(id, earlier) => {
+                self.names.forget();
+                put(&mut self.containers, id, earlier);
+            }
             Part::Region(id, earlier) => put(&mut self.regions, id, earlier),
             Part::Block(id, earlier) => {
                 self.labels.forget();
@@ -122,7 +126,8 @@ impl Sdfg {
             body,
             revision: Revision::default(),
             outgoing: Outgoing::default(),
-            labels: Labels::default(),
+            labels: Names::default(),
+            names: Names::default(),
         }
     }
 
@@ -159,12 +164,15 @@ impl Sdfg {
     /// Adds a container. Its name is kept; see [`fresh_container_name`](Sdfg::fresh_container_name).
     pub(crate) fn add_container(&mut self, container: Container) -> ContainerId {
         self.revision = Revision::next();
-        self.containers.insert(container)
+        let id = self.containers.insert(container);
+        self.names.add(&self.containers[id].name, id);
+        id
     }
 
     /// Removes a container; uses of it stay behind and fail validation.
     pub(crate) fn remove_container(&mut self, id: ContainerId) -> Option<Container> {
         self.revision = Revision::next();
+        self.names.forget();
         self.containers.remove(id)
     }
 
@@ -197,12 +205,13 @@ impl Sdfg {
     /// If it is absent: that is a fault of the calling code.
     pub(crate) fn container_mut(&mut self, id: ContainerId) -> &mut Container {
         self.revision = Revision::next();
+        self.names.forget();
         &mut self.containers[id]
     }
 
-    /// The container with this name.
+    /// The container with this name; the oldest of several, which is wrong.
     pub fn find_container(&self, name: &str) -> Option<ContainerId> {
-        self.containers().find(|(_, container)| container.name == name).map(|(id, _)| id)
+        self.names.find(name, &self.containers)
     }
 
     /// `wanted`, or if a container or symbol has this name, `wanted_1`, `wanted_2`, ... whichever is free first.

@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use super::ids::{EdgeId, Id, NodeId};
-use super::labels::fresh;
 use super::memlet::Memlet;
 use super::multigraph::{EdgePlace, Multigraph};
+use super::names::fresh;
 use super::node::{Node, NodeKind};
 use super::port::{Port, Ports};
 use super::revision::Revision;

@@ -163,7 +163,7 @@ fn uses(site: &Site<'_>) -> Result<Uses, Refusal> {
         return refuse("is no scalar of type `i64`");
     }
     let start = sdfg.region(sdfg.body()).start;
-    if start.is_none_or(|start| site.liveness().before(start).contains(&id)) {
+    if start.is_none_or(|start| site.liveness().before(start).contains(id)) {
         return refuse("may be read before it is written");
     }
     let mut uses = Uses { id, writes: Vec::new(), reads: Vec::new() };

@@ -121,7 +121,7 @@ pub fn carried_by_loop(
 ) -> Dependence {
     let states = [first, second].map(|(state, ..)| sdfg.get_state(state));
     let [Some(own), Some(other)] = states else { return Dependence::unknown() };
-    let loops = [first, second].map(|(state, ..)| loops_within(sdfg, repeated, state));
+    let loops = [first, second].map(|(state, ..)| loops_within(sdfg, repeated, facts.block_of(state)?));
     let [Some(own_loops), Some(other_loops)] = loops else { return Dependence::unknown() };
     let trees = [own, other].map(ScopeTree::of);
     let mut n_common = common_prefix(&own_loops, &other_loops);
@@ -138,10 +138,8 @@ pub fn carried_by_loop(
     compare(sdfg, &site(0, first), &site(1, second), &around, n_common, Iteration::Later(0), &known)
 }
 
-/// The loop and the loops in it that a state lies in, the outermost first; `None` if the loop does not hold it.
-fn loops_within(sdfg: &Sdfg, repeated: BlockId, state: StateId) -> Option<Vec<BlockId>> {
-    let is_block = |kind: &BlockKind| matches!(kind, BlockKind::State(own) if *own == state);
-    let (block, _) = sdfg.blocks().find(|(_, block)| is_block(&block.kind))?;
+/// The loop and the loops in it that a block lies in, the outermost first; `None` if the loop does not hold it.
+fn loops_within(sdfg: &Sdfg, repeated: BlockId, block: BlockId) -> Option<Vec<BlockId>> {
     let parent = |block: &BlockId| sdfg.region(sdfg.block(*block).region).parent;
     let around = std::iter::successors(parent(&block), parent).take(sdfg.n_created_blocks());
     let mut loops = Vec::new();

@@ -87,6 +87,11 @@ impl SymbolFacts {
         }
     }
 
+    /// The block that runs a state.
+    pub fn block_of(&self, state: StateId) -> Option<BlockId> {
+        self.blocks.get(&state).copied()
+    }
+
     /// Facts at all places: symbols in sizes that control flow does not assign are non-negative.
     pub fn everywhere(&self) -> &Assumptions {
         &self.everywhere

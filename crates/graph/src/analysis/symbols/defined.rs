@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use fixedbitset::FixedBitSet;
 use sdfg_language::symbolic::Symbol;
 
+use super::symbol_types;
 use crate::ir::{BlockId, BlockKind, RegionId, Sdfg};
 
 /// The symbol that a loop counts with; none for other blocks.
@@ -19,40 +21,62 @@ pub fn loop_symbol(kind: &BlockKind) -> Option<Symbol> {
 }
 
 /// Symbols that have a value on every path to each place of the control flow.
+///
+/// A set holds a bit for each symbol that is declared or assigned: sets of names take quadratic time in programs of many loops,
+/// each with a symbol of its own.
 #[derive(Clone, Debug)]
 pub struct DefinedSymbols {
-    before: BTreeMap<BlockId, BTreeSet<Symbol>>,
-    after: BTreeMap<BlockId, BTreeSet<Symbol>>,
+    numbers: BTreeMap<Symbol, usize>,
+    before: BTreeMap<BlockId, FixedBitSet>,
+    after: BTreeMap<BlockId, FixedBitSet>,
+}
+
+/// The symbols that have a value at one place.
+#[derive(Clone, Copy, Debug)]
+pub struct DefinedAt<'a> {
+    numbers: &'a BTreeMap<Symbol, usize>,
+    defined: &'a FixedBitSet,
+}
+
+impl<'a> DefinedAt<'a> {
+    /// Whether a symbol is among them.
+    pub fn contains(&self, symbol: &Symbol) -> bool {
+        self.numbers.get(symbol).is_some_and(|at| self.defined.contains(*at))
+    }
+
+    /// The symbols, by name.
+    pub fn iter(&self) -> impl Iterator<Item = &'a Symbol> + use<'a> {
+        let defined = self.defined;
+        self.numbers.iter().filter(|(_, at)| defined.contains(**at)).map(|(symbol, _)| symbol)
+    }
 }
 
 impl DefinedSymbols {
     /// Solves the forward must-analysis over blocks and transitions by iteration; declared symbols have a value from
     /// the start.
     pub fn of(sdfg: &Sdfg) -> Self {
-        let mut defined = DefinedSymbols { before: BTreeMap::new(), after: BTreeMap::new() };
-        let declared = sdfg.symbols().map(|(symbol, _)| symbol.clone()).collect();
+        let symbols = symbol_types(sdfg).into_keys().enumerate();
+        let numbers: BTreeMap<Symbol, usize> = symbols.map(|(at, symbol)| (symbol, at)).collect();
+        let mut declared = FixedBitSet::with_capacity(numbers.len());
+        sdfg.symbols().for_each(|(symbol, _)| declared.insert(numbers[symbol]));
+        let mut defined = DefinedSymbols { numbers, before: BTreeMap::new(), after: BTreeMap::new() };
         defined.enter_region(sdfg, sdfg.body(), declared);
         defined
     }
 
     /// Symbols that have a value whenever the block begins; `None` for a block that is never reached.
-    pub fn before(&self, block: BlockId) -> Option<&BTreeSet<Symbol>> {
-        self.before.get(&block)
+    pub fn before(&self, block: BlockId) -> Option<DefinedAt<'_>> {
+        self.before.get(&block).map(|defined| DefinedAt { numbers: &self.numbers, defined })
     }
 
     /// Symbols that have a value whenever the block has ended and the next transition is chosen; `None` for a block
     /// that is never reached or does not go on (break, continue, return).
-    pub fn after(&self, block: BlockId) -> Option<&BTreeSet<Symbol>> {
-        self.after.get(&block)
+    pub fn after(&self, block: BlockId) -> Option<DefinedAt<'_>> {
+        self.after.get(&block).map(|defined| DefinedAt { numbers: &self.numbers, defined })
     }
 
     /// Analyses a region that is entered with `defined`; gives what has a value when it ends.
-    fn enter_region(
-        &mut self,
-        sdfg: &Sdfg,
-        region: RegionId,
-        defined: BTreeSet<Symbol>,
-    ) -> Option<BTreeSet<Symbol>> {
+    fn enter_region(&mut self, sdfg: &Sdfg, region: RegionId, defined: FixedBitSet) -> Option<FixedBitSet> {
         let region = sdfg.region(region);
         let Some(start) = region.start else { return Some(defined) };
         let mut waiting = BTreeSet::new();
@@ -65,7 +89,7 @@ impl DefinedSymbols {
             for id in sdfg.transitions_from(block) {
                 let transition = sdfg.transition(id);
                 let mut carried = after.clone();
-                carried.extend(transition.assignments.iter().map(|(symbol, _)| symbol.clone()));
+                carried.extend(transition.assignments.iter().map(|(symbol, _)| self.numbers[symbol]));
                 if meet(&mut self.before, transition.dst, carried) {
                     waiting.insert(transition.dst);
                 }
@@ -81,14 +105,14 @@ impl DefinedSymbols {
         ends.filter_map(|block| self.after.get(block).cloned()).reduce(|a, b| &a & &b)
     }
 
-    fn enter_block(&mut self, sdfg: &Sdfg, id: BlockId) -> Option<BTreeSet<Symbol>> {
+    fn enter_block(&mut self, sdfg: &Sdfg, id: BlockId) -> Option<FixedBitSet> {
         let mut defined = self.before.get(&id)?.clone();
         match &sdfg.block(id).kind {
             BlockKind::State(_) => Some(defined),
             BlockKind::Break | BlockKind::Continue | BlockKind::Return => None,
             BlockKind::Loop(repeated) => {
                 if repeated.init.is_some() {
-                    defined.extend(repeated.symbol.clone());
+                    defined.extend(repeated.symbol.iter().map(|symbol| self.numbers[symbol]));
                 }
                 self.enter_region(sdfg, repeated.body, defined.clone());
                 Some(defined)
@@ -108,16 +132,15 @@ impl DefinedSymbols {
 }
 
 /// Narrows what holds before a block to what also holds on another way to it; whether that changed anything.
-fn meet(before: &mut BTreeMap<BlockId, BTreeSet<Symbol>>, block: BlockId, carried: BTreeSet<Symbol>) -> bool {
+fn meet(before: &mut BTreeMap<BlockId, FixedBitSet>, block: BlockId, carried: FixedBitSet) -> bool {
     match before.get_mut(&block) {
         None => {
             before.insert(block, carried);
             true
         }
         Some(known) => {
-            let narrowed = &*known & &carried;
-            let changed = narrowed != *known;
-            *known = narrowed;
+            let changed = !known.is_subset(&carried);
+            known.intersect_with(&carried);
             changed
         }
     }

@@ -29,7 +29,7 @@ pub fn free_symbols(sdfg: &Sdfg) -> BTreeSet<Symbol> {
 pub fn free_symbols_with(sdfg: &Sdfg, of_state: &dyn Fn(StateId) -> BTreeSet<Symbol>) -> BTreeSet<Symbol> {
     let mut free: BTreeSet<Symbol> = sdfg.symbols().map(|(symbol, _)| symbol.clone()).collect();
     // A transient of a size that control flow decides is made in a state where it is known.
-    let assigned = assigned_symbols(sdfg);
+    let assigned: BTreeSet<Symbol> = assigned_symbols(sdfg).into_iter().collect();
     let mut inner = Vec::new();
     for (id, container) in sdfg.containers() {
         let used = free_symbols_of_container(container);

@@ -8,8 +8,8 @@ pub(crate) mod free;
 
 use std::collections::BTreeSet;
 
-pub use defined::DefinedSymbols;
 use defined::loop_symbol;
+pub use defined::{DefinedAt, DefinedSymbols};
 pub use free::{
     free_symbols, free_symbols_in_scope, free_symbols_of_container, free_symbols_of_memlet,
     free_symbols_of_state, free_symbols_with,

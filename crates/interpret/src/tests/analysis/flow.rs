@@ -188,7 +188,7 @@ fn dead_containers_may_hold_anything() {
                 let (block, ..) = state_named(sdfg, state);
                 let after = liveness.after(block);
                 for container in ["a", "b", "v", "x", "y"] {
-                    if after.contains(&sdfg.find_container(container).unwrap()) {
+                    if after.contains(sdfg.find_container(container).unwrap()) {
                         live += 1;
                         continue;
                     }
