@@ -219,7 +219,7 @@ fn meaning(program: &Program<'_>, findings: &mut Findings) {
         memlets::check(&site, &frames, findings);
         code::check_tasklets(&site, &frames, findings);
         code::check_consume(program, &site, &frames, findings);
-        scopes::check(&site, &frames, findings);
+        scopes::check(program, &site, &frames, findings);
         reduce::check(&site, findings);
         nested::check(&site, &frames, findings);
         storage::check(&site, &frames, findings);

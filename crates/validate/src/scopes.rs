@@ -1,14 +1,15 @@
 //! Rule: maps and consume scopes, with parameters, ranges, counts, and inputs of their connectors.
 
+use sdfg_graph::analysis::symbols::bound_symbols;
 use sdfg_graph::diagnostic::{Code, Diagnostic};
 use sdfg_graph::ir::{AccessedPart, Consume, Flow, Map, NodeId, NodeKind, Schedule, Volume};
 use sdfg_language::symbolic::{Expr, Symbol};
 
 use super::scope_context::{ScopeContext, ScopeContexts};
-use super::site::{Findings, Site, counted};
+use super::site::{Findings, Program, Site, counted};
 
 /// Checks every scope entry of a state.
-pub(super) fn check(site: &Site<'_>, frames: &ScopeContexts, findings: &mut Findings) {
+pub(super) fn check(program: &Program<'_>, site: &Site<'_>, frames: &ScopeContexts, findings: &mut Findings) {
     for (id, node) in site.state.nodes() {
         match &node.kind {
             NodeKind::MapEntry(map) => {
@@ -32,6 +33,7 @@ pub(super) fn check(site: &Site<'_>, frames: &ScopeContexts, findings: &mut Find
             | NodeKind::Library(_) => continue,
         }
         symbol_connectors(site, id, findings);
+        sizes_of_transients(program, site, id, findings);
     }
 }
 
@@ -147,6 +149,34 @@ fn parameters(
         };
         let message = format!("the parameter `{symbol}` hides {hidden}");
         findings.push(error(Code::ShadowedSymbol, message).suggest("choose another name"));
+    }
+}
+
+/// What a scope binds hides no symbol in the size of a transient that the scope uses and that is made outside of it.
+///
+/// The size is that of the symbol, and an index inside would mean the parameter.
+fn sizes_of_transients(program: &Program<'_>, site: &Site<'_>, id: NodeId, findings: &mut Findings) {
+    for symbol in bound_symbols(site.state, id) {
+        let sized = program.transients_sized_by(&symbol);
+        if sized.is_empty() {
+            continue;
+        }
+        let scopes = site.scopes();
+        let is_inside =
+            |scope: Option<NodeId>| scopes.enclosing_scope(scope).any(|enclosing| enclosing == id);
+        let inside =
+            site.state.edges().filter(|(edge, _)| is_inside(scopes.scope_of_edge(site.state, *edge)));
+        let used = inside.flat_map(|(_, edge)| edge.memlet.accesses()).map(|access| access.container);
+        let is_made_outside = |container| !is_inside(program.owning_scope(container));
+        let hidden = used.filter(|used| sized.contains(used) && is_made_outside(*used)).min();
+        if let Some(container) = hidden {
+            let name = site.name(container);
+            let message = format!(
+                "`{symbol}` of the scope hides the symbol in the shape of `{name}`, which is used inside and made outside"
+            );
+            let error = site.node_error(Code::ShadowedSymbol, id, None, message);
+            findings.push(error.suggest("choose another name"));
+        }
     }
 }
 

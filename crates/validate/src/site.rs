@@ -84,6 +84,7 @@ pub(super) struct Program<'a> {
     labels: BTreeMap<StateId, BlockId>,
     /// Tables that several rules ask for.
     analyses: Rc<RefCell<Analyses>>,
+    sized_transients: OnceCell<BTreeMap<Symbol, Vec<ContainerId>>>,
     executions: OnceCell<ExecutionTable>,
     facts: OnceCell<Rc<SymbolFacts>>,
     aliases: OnceCell<Arc<BTreeMap<ContainerId, BTreeSet<ContainerId>>>>,
@@ -127,6 +128,7 @@ impl<'a> Program<'a> {
             overlap_cache,
             labels,
             analyses,
+            sized_transients: OnceCell::new(),
             executions,
             facts: OnceCell::new(),
             aliases,
@@ -213,6 +215,20 @@ impl<'a> Program<'a> {
     /// An argument that is sized by a symbol.
     pub(super) fn sized_by(&self, symbol: &Symbol) -> Option<&str> {
         self.sized.get(symbol).map(String::as_str)
+    }
+
+    /// Transients whose size or layout depends on a symbol, also views.
+    pub(super) fn transients_sized_by(&self, symbol: &Symbol) -> &[ContainerId] {
+        let sized = self.sized_transients.get_or_init(|| {
+            let mut sized: BTreeMap<Symbol, Vec<ContainerId>> = BTreeMap::new();
+            for (id, container) in self.sdfg.containers().filter(|(_, container)| container.transient) {
+                for symbol in container.kind.size_symbols() {
+                    sized.entry(symbol).or_default().push(id);
+                }
+            }
+            sized
+        });
+        sized.get(symbol).map_or(&[], Vec::as_slice)
     }
 
     /// The control-flow graph of a region.
