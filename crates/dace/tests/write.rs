@@ -136,6 +136,20 @@ fn graphs_of_the_corpus_come_back() {
 }
 
 /// Constructs that DaCe lacks are refused with a code, and never omitted.
+/// Where threads may conflict, DaCe's code resolves one element of a copy in the container that the memlet names: in the source,
+/// if it names that.
+#[test]
+fn resolved_copies_name_their_destination() {
+    let text = "sdfg p {\n  array a: i32[4]\n  array b: i32[4]\n\n  state s {\n    access a\n    access b\n    \
+                a -> b: a[1] -> b[2] wcr(sum)\n  }\n}\n";
+    let sdfg = parse("p", text).unwrap();
+    let bytes = write(&sdfg, Form::Plain).unwrap();
+    let file: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+    let memlet = &file["nodes"][0]["edges"][0]["attributes"]["data"]["attributes"];
+    assert_eq!(memlet["data"], "b", "{memlet}");
+    assert_eq!(print(&read_again("p", &bytes)), text);
+}
+
 #[test]
 fn what_dace_has_not_is_refused() {
     let refused = |declarations: &str, state: &str| {

@@ -43,8 +43,12 @@ impl SdfgLifting<'_> {
             }
             Flow::Copy { from, to, resolution } => {
                 self.check_copy(graph, id, from, to)?;
-                // All edges of a path name one container: the one at its outer end. Pushes name the stream.
-                let leaves = to.is_queue() || graph.state.node(edge.dst).kind.exit_of().is_some();
+                // All edges of a path name one container: the one at its outer end. Pushes name the stream. Where threads may
+                // conflict, DaCe resolves one element in the container that is named, be it the source.
+                let kind = |node: NodeId| &graph.state.node(node).kind;
+                let resolves_between_nodes = resolution.is_some()
+                    && [edge.src, edge.dst].map(kind).iter().all(|kind| kind.container().is_some());
+                let leaves = to.is_queue() || kind(edge.dst).exit_of().is_some() || resolves_between_nodes;
                 let (named, other) = if leaves { (to, from) } else { (from, to) };
                 let resolution = self.resolution(graph, id, resolution.as_ref())?;
                 let other_subset = self.other_subset(named, other);
