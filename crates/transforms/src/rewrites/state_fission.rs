@@ -26,6 +26,7 @@ use crate::pattern::{NodeClass, Pattern};
 ///
 /// - The map is in a scope.
 /// - The state has nothing else.
+/// - A result of the map is bound to a view, and waits for nodes that the map does not wait for.
 /// - A value that is in no container passes between the parts, or what the map depends on writes to an access node of the map.
 ///
 /// # Before
@@ -130,12 +131,19 @@ impl Transformation for StateFission {
             *node != entry && Some(*node) != exit && state.node(*node).kind.container().is_none()
         };
         // Code is in no part of the map. Each match of a state asks, and parts take a look at all its nodes.
-        if site.scopes().children(None).iter().any(is_other_code) {
+        let has_bound_result = exit.is_some_and(|exit| waits_at_binding(state, exit));
+        if !has_bound_result && site.scopes().children(None).iter().any(is_other_code) {
             return Ok(Evidence::of_structure());
         }
         let parts = Parts::of(state, entry);
-        if parts.before.is_empty() && parts.after(state).is_empty() {
+        let after = parts.after(state);
+        if parts.before.is_empty() && after.is_empty() {
             return Err(Refusal::structure(label, "has a state of its own already"));
+        }
+        let stays = |node: NodeId| is_at_binding(state, node);
+        if let Some((.., result)) = late(state, &parts.own, &after).into_iter().find(|(.., dst)| stays(*dst)) {
+            let reason = "is bound to a view, and waits for nodes that its map does not wait for";
+            return Err(Refusal::structure(&state.node(result).label, reason));
         }
         Ok(Evidence::of_structure())
     }
@@ -187,11 +195,49 @@ fn wait_for_nothing(
         matches!(edge.memlet.flow, Flow::Order)
             && nodes.contains(&edge.dst)
             && !nodes.contains(&edge.src)
-            && graph.node(edge.src).kind.container().is_some()
-            && graph.each_in_edge(edge.src).next().is_none()
+            && is_idle(graph, edge.src)
     };
     let idle: Vec<EdgeId> = graph.edges().filter(|(_, edge)| waits(edge)).map(|(id, _)| id).collect();
     idle.into_iter().try_for_each(|edge| editor.remove_edge(state, edge))
+}
+
+/// Whether a node is an access node that nothing comes before: there is nothing to wait for.
+fn is_idle(graph: &State, node: NodeId) -> bool {
+    graph.node(node).kind.container().is_some() && graph.each_in_edge(node).next().is_none()
+}
+
+/// The edges that order nodes of a map behind nodes of the last part, with their ends.
+fn late(
+    graph: &State,
+    own: &BTreeSet<NodeId>,
+    after: &BTreeSet<NodeId>,
+) -> Vec<(EdgeId, NodeId, NodeId)> {
+    let waits = |edge: &Edge| {
+        matches!(edge.memlet.flow, Flow::Order)
+            && after.contains(&edge.src)
+            && own.contains(&edge.dst)
+            && !is_idle(graph, edge.src)
+    };
+    graph.edges().filter(|(_, edge)| waits(edge)).map(|(id, edge)| (id, edge.src, edge.dst)).collect()
+}
+
+/// Whether an edge at a node binds a view: such a node stays where it is.
+fn is_at_binding(graph: &State, node: NodeId) -> bool {
+    let mut edges = graph.each_in_edge(node).chain(graph.each_out_edge(node));
+    edges.any(|(_, edge)| matches!(edge.memlet.flow, Flow::Bind(_)))
+}
+
+/// Whether a result of a map is bound to a view, and it or what it is bound to waits for other nodes.
+fn waits_at_binding(graph: &State, exit: NodeId) -> bool {
+    let is_ordered =
+        |node: NodeId| graph.each_in_edge(node).any(|(_, edge)| matches!(edge.memlet.flow, Flow::Order));
+    let bound = |node: NodeId| {
+        let edges = graph.each_in_edge(node).chain(graph.each_out_edge(node));
+        edges.filter(|(_, edge)| matches!(edge.memlet.flow, Flow::Bind(_)))
+    };
+    graph
+        .each_out_edge(exit)
+        .any(|(_, result)| bound(result.dst).any(|(_, edge)| is_ordered(edge.src) || is_ordered(edge.dst)))
 }
 
 /// Gives what follows the results of a map access nodes of its own, where these results also wait for nodes of the last part: the
@@ -203,20 +249,8 @@ fn wait_behind(
     after: &BTreeSet<NodeId>,
 ) -> Result<(), EditError> {
     let graph = editor.state(state)?;
-    let waits = |edge: &Edge| {
-        matches!(edge.memlet.flow, Flow::Order) && after.contains(&edge.src) && own.contains(&edge.dst)
-    };
-    // Nodes of a view are bound where they are, and stay.
-    let is_result = |node: NodeId| {
-        let into = graph.each_in_edge(node).chain(graph.each_out_edge(node));
-        graph.node(node).kind.container().is_some()
-            && into.into_iter().all(|(_, edge)| !matches!(edge.memlet.flow, Flow::Bind(_)))
-    };
-    let moved: Vec<(EdgeId, NodeId, NodeId)> = graph
-        .edges()
-        .filter(|(_, edge)| waits(edge) && is_result(edge.dst))
-        .map(|(id, edge)| (id, edge.src, edge.dst))
-        .collect();
+    let mut moved = late(graph, own, after);
+    moved.retain(|(.., dst)| graph.node(*dst).kind.container().is_some() && !is_at_binding(graph, *dst));
     let mut behind = BTreeMap::new();
     for (edge, src, dst) in moved {
         let copy = match behind.get(&dst) {

@@ -255,3 +255,48 @@ fn orders_of_results_are_kept_behind_them() {
 }";
     assert_eq!(states_after(copies, "m").len(), 2);
 }
+
+/// A node of a view stays where it is bound: what it waits for would run after it.
+#[test]
+fn bound_results_that_wait_for_others_are_refused() {
+    let text = |last: &str| {
+        format!(
+            "sdfg p {{
+  symbol N: i64
+  array A: f64[N]
+  array B: f64[N]
+  array C: f64[N]
+  transient array T: f64[N]
+  view V: f64[N]
+  state s {{
+    access A
+    access B
+    access C
+    access T
+    access V
+    map m [i = 0:N] {{
+      tasklet t (x) -> (y) {{ y = 2 * x }}
+      m.A -> t.x: A[i]
+      t.y -> m.V: V[i]
+    }}
+    map n [i = 0:N] {{
+      tasklet u (x) -> (y) {{ y = x + 1 }}
+      n.B -> u.x: B[i]
+      u.y -> n.C: C[i]
+    }}
+    A -> m.A
+    m.V -> V
+    bind V -> T: T[0:N]
+    B -> n.B
+    n.C -> C
+    {last}
+  }}
+}}"
+        )
+    };
+    assert_eq!(states_after(&text(""), "m").len(), 2);
+    let waits = text("order C -> V");
+    let mut program = parsed(&waits);
+    let refusal = apply(&mut program, &StateFission::default(), &at(&waits, "m")).expect_err("a refusal");
+    assert!(refusal.to_string().contains("`V` is bound to a view, and waits"), "{refusal}");
+}
