@@ -135,7 +135,6 @@ fn graphs_of_the_corpus_come_back() {
     assert!(counts.exact > 100 && refused * 20 < counts.exact + counts.settled, "{counts:?}");
 }
 
-/// Constructs that DaCe lacks are refused with a code, and never omitted.
 /// Where threads may conflict, DaCe's code resolves one element of a copy in the container that the memlet names: in the source,
 /// if it names that.
 #[test]
@@ -150,6 +149,7 @@ fn resolved_copies_name_their_destination() {
     assert_eq!(print(&read_again("p", &bytes)), text);
 }
 
+/// Constructs that DaCe lacks are refused with a code, and never omitted.
 #[test]
 fn what_dace_has_not_is_refused() {
     let refused = |declarations: &str, state: &str| {

@@ -122,6 +122,11 @@ impl ScopeContext {
 
     /// The frame within a range that a parameter runs through, given that it does at least once.
     fn bind(&mut self, symbol: &Symbol, range: &Range) {
+        // A value from the caller is that of the symbol that is hidden.
+        let mut given = self.call.iter().flat_map(|call| &call.given);
+        if given.any(|(hidden, _)| hidden == symbol) {
+            self.assumptions.set_range(symbol.clone(), None, None);
+        }
         // A name that shapes or outer scopes use with another meaning is reported; nothing is concluded from it.
         let is_hidden = self.assumptions.range_of(symbol) != (None, None);
         self.forget_loop(symbol);

@@ -150,6 +150,7 @@ impl<'a, 'p> Inliner<'a, 'p> {
                 "it lives longer than an iteration of the scope around the call",
             ));
         }
+        not_sized_in_scopes(nested, id)?;
         super::substitute::shape_of(&mut container, nested, values);
         own_copy(self.editor, container, around).map(Meaning::Own)
     }
@@ -293,16 +294,27 @@ pub(super) fn bound_part(
     Ok(Meaning::Part(access, kept))
 }
 
+/// Refuses a transient whose size names a symbol that a scope of its SDFG binds: parameters get other names in the caller, sizes
+/// do not.
+pub(super) fn not_sized_in_scopes(nested: &NestedSdfg, id: ContainerId) -> Result<(), EditError> {
+    let container = nested.sdfg.container(id);
+    let used = container.kind.size_symbols();
+    let binds = |state: &State, node| bound_symbols(state, node).iter().any(|symbol| used.contains(symbol));
+    let mut states = nested.sdfg.states();
+    if !used.is_empty() && states.any(|(_, state)| state.nodes().any(|(node, _)| binds(state, node))) {
+        let reason = "its size depends on a symbol that a scope of the called SDFG binds";
+        return Err(EditError::Container { container: container.name.clone(), reason });
+    }
+    Ok(())
+}
+
 /// Adds a transient of a called SDFG, whose shape is told in symbols of the caller, to the caller under a free name.
 pub(super) fn own_copy(
     editor: &mut Editor<'_>,
     mut container: Container,
     around: &BTreeSet<Symbol>,
 ) -> Result<ContainerId, EditError> {
-    let mut used: BTreeSet<Symbol> = container.shape().iter().flat_map(Expr::free_symbols).collect();
-    if let Some(layout) = container.kind.layout() {
-        used.extend(layout.strides.iter().flat_map(Expr::free_symbols));
-    }
+    let used = container.kind.size_symbols();
     if used.iter().any(|symbol| around.contains(symbol) || editor.sdfg().symbol_type(symbol).is_none()) {
         let reason = "its size depends on symbols that the caller does not give";
         return Err(EditError::Container { container: container.name, reason });

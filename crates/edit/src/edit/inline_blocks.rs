@@ -16,7 +16,7 @@ use sdfg_language::syntax::{BinaryOp, Expression, ExpressionKind, Index, Name};
 
 use super::control::expect_state_block;
 use super::editor::Editor;
-use super::inline::{Meaning, bound_part, outside, own_copy, translated};
+use super::inline::{Meaning, bound_part, not_sized_in_scopes, outside, own_copy, translated};
 use super::nested::check_conditions;
 use super::streams::lifetime_outside;
 use super::{EditError, expect_node, names, substitute};
@@ -189,6 +189,7 @@ impl<'n> Blocks<'n> {
             } else {
                 let mut copy = container.clone();
                 copy.lifetime = lifetime_outside(inner, id, editor.sdfg(), state)?;
+                not_sized_in_scopes(nested, id)?;
                 substitute::shape_of(&mut copy, nested, &blocks.values);
                 Meaning::Own(own_copy(editor, copy, &BTreeSet::new())?)
             };

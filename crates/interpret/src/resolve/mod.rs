@@ -182,13 +182,17 @@ impl Resolver {
             let slot = context.slot(&symbol);
             context.symbols[slot as usize].1 = ty;
         }
+        context.containers = sdfg.containers().enumerate().map(|(number, (id, _))| (id, number)).collect();
+        let lifetimes = lifetime::lifetimes(&context);
+        let in_scopes = lifetimes.bodies.iter().filter(|((_, scope), _)| scope.is_some());
+        let in_scopes: BTreeSet<usize> = in_scopes.flat_map(|(_, owned)| owned.iter().copied()).collect();
         for (number, (id, container)) in sdfg.containers().enumerate() {
-            context.containers.insert(id, number);
-            let waits = container.transient && !context.knows_sizes(container);
+            // In a scope that makes a container, what the scope binds hides other symbols of the name.
+            let waits =
+                container.transient && (in_scopes.contains(&number) || !context.knows_sizes(container));
             let code = (!waits).then(|| self.container(&mut context, container, device));
             context.codes.push((id, code));
         }
-        let lifetimes = lifetime::lifetimes(&context);
         let mut procedure = self.control(&mut context, &lifetimes, device)?;
         // What no scope sizes is for the caller to size.
         self.size_containers(&mut context, 0..sdfg.containers().count(), device);

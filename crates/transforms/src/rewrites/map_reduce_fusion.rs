@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fill::Fill;
 use super::map_pair::private_transient;
+use super::redundant_read_slice::binds_any;
 use super::sole_write::SoleWrite;
 use super::{anchored, described, nested_maps};
 use crate::engine::{Claim, Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
@@ -34,6 +35,7 @@ use crate::pattern::{NodeClass, Pattern};
 /// - The result of the resolution depends on the order of elements: `replace`, `custom`.
 /// - The map writes the transient with another resolution than that of the reduction.
 /// - The element of the result cannot be named by the parameters of the map alone.
+/// - A parameter of the map has the name of a symbol in the size of the result.
 ///
 /// # Before
 ///
@@ -123,6 +125,11 @@ impl Transformation for MapReduceFusion {
         let mut evidence = Evidence::default();
         pair.check_transient(site, &mut evidence)?;
         pair.check_result(site)?;
+        let sizes = site.sdfg.container(pair.to.container).kind.size_symbols();
+        if binds_any(site.state(), pair.entry, &sizes) {
+            let reason = "has a parameter of the name of a symbol in the size of the result";
+            return Err(Refusal::structure(site.label(0), reason));
+        }
         nested_maps::no_declared_memlets(site, &pair.write.entries)?;
         Ok(evidence)
     }

@@ -9,7 +9,7 @@ use sdfg::ir::{
 use sdfg::subset::Subset;
 use serde::{Deserialize, Serialize};
 
-use super::redundant_read_slice::{aligned, composed, moves_elements, only_out_edge, segments};
+use super::redundant_read_slice::{aligned, binds_any, composed, moves_elements, only_out_edge, segments};
 use super::{anchored, described};
 use crate::engine::{Claim, Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
 use crate::pattern::{NodeClass, Pattern};
@@ -32,7 +32,7 @@ use crate::pattern::{NodeClass, Pattern};
 /// - It is not proved that every execution writes all of the transient: the rest would come from an earlier
 ///   execution.
 /// - Type or memory differ, the copy moves a part of the transient, or a writer needs its dimensions.
-/// - A map around a writer has a parameter of the name of a symbol of the part.
+/// - A map around a writer has a parameter of the name of a symbol of the part or of the size of the array.
 /// - The transient is written with a conflict resolution, or has a view or reference.
 ///
 /// # Before
@@ -124,7 +124,7 @@ impl Transformation for RedundantArray {
         let (from, to) = (part.from, part.part.container);
         let (source, target) = (site.sdfg.container(from), site.sdfg.container(to));
         for edge in segments(state, state.in_edges(from_node)) {
-            part.writer(state, edge)?;
+            part.writer(site.sdfg, state, edge)?;
         }
         let mut evidence = Evidence::default();
         let uses = site.uses();
@@ -258,9 +258,15 @@ impl Part {
     }
 
     /// Refuses an edge on the way to the transient that cannot write the part instead.
-    fn writer(&self, state: &State, edge: EdgeId) -> Result<(), Refusal> {
+    fn writer(&self, sdfg: &Sdfg, state: &State, edge: EdgeId) -> Result<(), Refusal> {
         let content = state.edge(edge);
         let refused = |reason: &str| Err(Refusal::structure(&state.node(content.src).label, reason));
+        let entry = state.node(content.src).kind.exit_of();
+        let sizes =
+            entry.map(|_| sdfg.container(self.part.container).kind.size_symbols()).unwrap_or_default();
+        if entry.is_some_and(|entry| binds_any(state, entry, &sizes)) {
+            return refused("has a parameter of the name of a symbol in the size of the array");
+        }
         let Some(access) = content.memlet.write_access().filter(|_| !self.is_whole) else { return Ok(()) };
         if content.memlet.declared || self.composed(access).is_none() {
             return refused("writes a part of the transient that has no form in the array");

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use sdfg::analysis::symbols::bound_symbols;
-use sdfg::analysis::{Use, bound_alias, leaf_edges, memlet_path, node_leads_to};
+use sdfg::analysis::{Use, bound_alias, bound_dimensions, leaf_edges, memlet_path, node_leads_to};
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{
     Access, Container, ContainerId, ContainerKind, EdgeId, Flow, Memlet, NodeId, NodeKind, State, StateId,
@@ -32,7 +32,9 @@ use crate::pattern::{NodeClass, Pattern};
 /// - A write of the array is not ordered before the copy or behind its readers.
 /// - A reader does not simply read it, needs its dimensions, or reads a part that has no form in the array.
 /// - Type, shape, strides or memory differ.
-/// - A map around a reader has a parameter of the name of a symbol of the part.
+/// - The view counts with the declared strides of an alias or of an argument of a call, which may have others.
+/// - The view is of a reference that the state sets, or a view of it would have another form.
+/// - A map around a reader has a parameter of the name of a symbol of the part or of the size of its array.
 ///
 /// # Before
 ///
@@ -115,6 +117,7 @@ impl Transformation for RedundantReadSlice {
             let label = &state.node(node).label;
             Refusal::structure(label, reason)
         })?;
+        slice.fits_at(site)?;
         let (part, container) = (site.sdfg.container(slice.part.container), site.sdfg.container(slice.id));
         let wrong = |reason: &str| Err(Refusal::container(&container.name, reason));
         if container.element != part.element || container.storage != part.storage {
@@ -159,7 +162,7 @@ impl Transformation for RedundantReadSlice {
 /// Refuses what does not simply read elements at a node of the slice, and scopes with a parameter of the name of a symbol of the part.
 pub(super) fn readers(site: &Site<'_>, slice: &Slice, node: NodeId) -> Result<(), Refusal> {
     let state = site.state();
-    let symbols = slice.part.subset().free_symbols();
+    let symbols = slice.symbols(site.sdfg);
     for edge in segments(state, state.out_edges(node)) {
         let content = state.edge(edge);
         if matches!(content.memlet.flow, Flow::Order) {
@@ -180,8 +183,15 @@ pub(super) fn readers(site: &Site<'_>, slice: &Slice, node: NodeId) -> Result<()
         if content.memlet.declared {
             return refused("has a memlet whose subset is declared");
         }
-        if slice.composed(access).is_none() {
+        let Some(composed) = slice.composed(access) else {
             return refused("reads a part of it that has no form in the array");
+        };
+        if matches!(content.memlet.flow, Flow::Bind(_)) {
+            // One end is the slice, or this is the end of a path to a view in a scope.
+            let alias = bound_alias(state, edge).map(|(alias, _)| site.sdfg.container(alias).shape());
+            if alias.is_none_or(|shape| has_extents(access, shape) != has_extents(&composed, shape)) {
+                return refused("is bound to a part whose form changes");
+            }
         }
         if binds_any(state, content.src, &symbols) {
             return refused("is in a map with a parameter of the name of a symbol of the part");
@@ -207,6 +217,14 @@ pub(super) fn readers(site: &Site<'_>, slice: &Slice, node: NodeId) -> Result<()
     }
     Ok(())
 }
+
+/// Whether an alias of this shape has the extents of the part that it is bound to: its elements are then those of the part,
+/// whatever its strides are.
+fn has_extents(part: &Access, shape: &[Expr]) -> bool {
+    let kept = bound_dimensions(part.subset(), shape.len());
+    kept.is_some_and(|kept| kept.iter().zip(shape).all(|(at, extent)| part.subset().0[*at].size() == *extent))
+}
+
 /// Whether a scope has a parameter, or gets a symbol from data, that is among some symbols.
 pub(super) fn binds_any(state: &State, entry: NodeId, symbols: &BTreeSet<Symbol>) -> bool {
     state.node(entry).kind.is_scope_entry()
@@ -221,6 +239,8 @@ pub(super) struct Slice {
     dimensions: Vec<Option<usize>>,
     pub(super) keeps_rank: bool,
     is_copy: bool,
+    /// Whether the elements are found by the strides of the view: it is bound to less than its extents.
+    is_strided: bool,
 }
 
 impl Slice {
@@ -235,16 +255,16 @@ impl Slice {
         if content.src != array || state.each_out_edge(node).next().is_none() {
             return Err("is read by nothing");
         }
-        let (part, is_copy) = match &content.memlet.flow {
+        let (part, target) = match &content.memlet.flow {
             Flow::Bind(_) => match bound_alias(state, *edge) {
-                Some((alias, target)) if alias == id => (viewed(sdfg, container, target), false),
+                Some((alias, target)) if alias == id => (viewed(sdfg, container, target), Some(target)),
                 Some(_) | None => return Err("is no view of the array"),
             },
             Flow::Copy { from, to, resolution: None } => {
                 if !to.subset().is_all_of(container.shape()) || content.memlet.volume.is_dynamic() {
                     return Err("is not copied as a whole");
                 }
-                (from.clone(), true)
+                (from.clone(), None)
             }
             Flow::Copy { .. } | Flow::Order | Flow::Value | Flow::Read(_) | Flow::Write { .. } => {
                 return Err("is no view or copy");
@@ -253,16 +273,19 @@ impl Slice {
         let source = sdfg.container(part.container);
         let is_array = |kind: &ContainerKind| matches!(kind, ContainerKind::Scalar | ContainerKind::Array(_));
         let fits = match &container.kind {
-            ContainerKind::View(_) => !is_copy && !part.is_queue(),
+            ContainerKind::View(_) => target.is_some() && !part.is_queue(),
             ContainerKind::Scalar | ContainerKind::Array(_) => {
-                is_copy && is_array(&source.kind) && container.transient && container.constant.is_none()
+                target.is_none()
+                    && is_array(&source.kind)
+                    && container.transient
+                    && container.constant.is_none()
             }
             ContainerKind::Stream { .. } | ContainerKind::Reference(_) => false,
         };
         if !fits || part.container == id {
             return Err("is neither a view nor a transient array or scalar");
         }
-        Self::of_part(sdfg, id, part, is_copy)
+        Self::of_part(sdfg, id, part, target)
     }
 
     /// The slice that a view has of the container that an edge binds it to.
@@ -275,16 +298,17 @@ impl Slice {
         if !matches!(container.kind, ContainerKind::View(_)) || target.is_queue() {
             return Err("is no view of an array");
         }
-        Self::of_part(sdfg, id, viewed(sdfg, container, target), false)
+        Self::of_part(sdfg, id, viewed(sdfg, container, target), Some(target))
     }
 
     fn of_part(
         sdfg: &sdfg::ir::Sdfg,
         id: ContainerId,
         part: Access,
-        is_copy: bool,
+        target: Option<&Access>,
     ) -> Result<Slice, &'static str> {
         let (container, source) = (sdfg.container(id), sdfg.container(part.container));
+        let is_copy = target.is_none();
         let dimensions =
             aligned(part.subset(), container.shape()).ok_or("has another shape than the part")?;
         if !is_copy && !has_strides_of(container, source, &dimensions) {
@@ -293,7 +317,38 @@ impl Slice {
         let keeps_rank = part.subset().0.len() == container.shape().len()
             && dimensions.iter().enumerate().all(|(at, own)| own.is_none_or(|own| own == at))
             && dimensions.iter().all(Option::is_some);
-        Ok(Slice { id, part, dimensions, keeps_rank, is_copy })
+        let is_strided = target.is_some_and(|target| !has_extents(target, container.shape()));
+        Ok(Slice { id, part, dimensions, keeps_rank, is_copy, is_strided })
+    }
+
+    /// Refuses a source that is not what its declaration tells at this place.
+    pub(super) fn fits_at(&self, site: &Site<'_>) -> Result<(), Refusal> {
+        let source = site.sdfg.container(self.part.container);
+        // Aliases and arguments of calls have the strides of what they are bound to.
+        let is_passed = source.is_argument() && !site.found.calls.is_empty();
+        let has_own_strides = !source.is_alias() && !is_passed;
+        if self.is_strided && !has_own_strides {
+            return Err(Refusal::container(
+                &source.name,
+                "may have other strides than declared, and a view of it counts with them",
+            ));
+        }
+        let state = site.state();
+        let sets = |edge| bound_alias(state, edge).is_some_and(|(alias, _)| alias == self.part.container);
+        if matches!(source.kind, ContainerKind::Reference(_)) && state.edges().any(|(edge, _)| sets(edge)) {
+            return Err(Refusal::container(
+                &source.name,
+                "is set in the state, and a view keeps what it named before",
+            ));
+        }
+        Ok(())
+    }
+
+    /// The symbols that give the part and the size of its container their meaning.
+    pub(super) fn symbols(&self, sdfg: &sdfg::ir::Sdfg) -> BTreeSet<Symbol> {
+        let mut symbols = self.part.subset().free_symbols();
+        symbols.extend(sdfg.container(self.part.container).kind.size_symbols());
+        symbols
     }
 
     /// Lets the memlets of some edges, also inside of scopes, name the array in place of the slice.

@@ -24,7 +24,9 @@ use crate::pattern::{NodeClass, Pattern};
 /// - A writer or reader does not simply access it, needs its dimensions, or accesses a part that has no form in the array.
 /// - The view gets a copy of elements of the array, or elements of the view are copied to the array.
 /// - Type, shape or strides differ.
-/// - A map around a writer has a parameter of the name of a symbol of the part.
+/// - The view counts with the declared strides of an alias or of an argument of a call, which may have others.
+/// - The view is of a reference that the state sets, or a view of it would have another form.
+/// - A map around a writer has a parameter of the name of a symbol of the part or of the size of its array.
 ///
 /// # Before
 ///
@@ -106,6 +108,7 @@ impl Transformation for RedundantWriteSlice {
         let (state, node) = (site.state(), site.found.node(0));
         let slice = written(site.sdfg, state, node, site.found.node(1))
             .map_err(|reason| Refusal::structure(site.label(0), reason))?;
+        slice.fits_at(site)?;
         let (part, view) = (site.sdfg.container(slice.part.container), site.sdfg.container(slice.id));
         if view.element != part.element || view.storage != part.storage {
             return Err(Refusal::container(&view.name, "has another type, or is in another memory"));
@@ -113,7 +116,10 @@ impl Transformation for RedundantWriteSlice {
         let here = site.found.state();
         let tree = site.scopes();
         let is_unknown = |used: &&Use| match **used {
-            Use::Access(state, other) => state == here && tree.scope_of(other).is_some(),
+            Use::Access(state, other) => {
+                let is_inside = [node, other].iter().any(|node| tree.scope_of(*node).is_some());
+                state == here && other != node && is_inside
+            }
             Use::Memlet(..) => false,
             Use::Condition(..) | Use::Block(_) | Use::Transition(_) => true,
         };
@@ -188,7 +194,7 @@ fn copies_to(site: &Site<'_>, slice: &Slice, edge: &Edge) -> bool {
 /// Refuses what does not simply write elements of the view at a node, and scopes with a parameter of the name of a symbol of the part.
 fn writers(site: &Site<'_>, slice: &Slice, node: NodeId) -> Result<(), Refusal> {
     let state = site.state();
-    let symbols = slice.part.subset().free_symbols();
+    let symbols = slice.symbols(site.sdfg);
     for edge in segments(state, state.in_edges(node)) {
         let content = state.edge(edge);
         if matches!(content.memlet.flow, Flow::Order) {

@@ -141,7 +141,8 @@ impl Transformation for StateFission {
             return Err(Refusal::structure(label, "has a state of its own already"));
         }
         let stays = |node: NodeId| is_at_binding(state, node);
-        if let Some((.., result)) = late(state, &parts.own, &after).into_iter().find(|(.., dst)| stays(*dst)) {
+        if let Some((.., result)) = late(state, &parts.own, &after).into_iter().find(|(.., dst)| stays(*dst))
+        {
             let reason = "is bound to a view, and waits for nodes that its map does not wait for";
             return Err(Refusal::structure(&state.node(result).label, reason));
         }
@@ -207,11 +208,7 @@ fn is_idle(graph: &State, node: NodeId) -> bool {
 }
 
 /// The edges that order nodes of a map behind nodes of the last part, with their ends.
-fn late(
-    graph: &State,
-    own: &BTreeSet<NodeId>,
-    after: &BTreeSet<NodeId>,
-) -> Vec<(EdgeId, NodeId, NodeId)> {
+fn late(graph: &State, own: &BTreeSet<NodeId>, after: &BTreeSet<NodeId>) -> Vec<(EdgeId, NodeId, NodeId)> {
     let waits = |edge: &Edge| {
         matches!(edge.memlet.flow, Flow::Order)
             && after.contains(&edge.src)

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use sdfg::analysis::symbols::assigned_symbols;
+use sdfg::analysis::symbols::{assigned_symbols, bound_symbols};
 use sdfg::edit::{EditError, Editor};
-use sdfg::ir::{Sdfg, TransitionId};
+use sdfg::ir::{Container, Sdfg, State, StateId, TransitionId};
 use sdfg::symbolic::{Expr, Symbol};
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +30,7 @@ use crate::pattern::{BlockClass, Pattern};
 /// - Another transition or loop sets the symbol, or the caller gives it a value.
 /// - Something sets a symbol of the value.
 /// - A place may read the symbol before the assignment.
+/// - The symbol sizes a container, and a scope binds a symbol of the value.
 ///
 /// # Before
 ///
@@ -122,6 +123,16 @@ fn propagated(site: &Site<'_>, id: TransitionId, symbol: &Symbol) -> Result<Expr
     }
     if sdfg.symbol_type(symbol).is_some() {
         return Err(refuse("the caller gives it no value".to_owned()));
+    }
+    let names = value.free_symbols();
+    let is_sized = |container: &Container| container.kind.size_symbols().contains(symbol);
+    if !names.is_empty() && sdfg.containers().any(|(_, container)| is_sized(container)) {
+        let bound = |(_, state): (StateId, &State)| {
+            state.nodes().flat_map(|(node, _)| bound_symbols(state, node)).find(|name| names.contains(name))
+        };
+        if let Some(name) = sdfg.states().find_map(bound) {
+            return Err(refuse(format!("no scope binds `{name}`, which would size a container")));
+        }
     }
     let reaching = site.reaching_symbols();
     // Nothing else sets it: another value would be that from before.

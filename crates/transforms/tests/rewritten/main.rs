@@ -7,6 +7,7 @@ mod double_buffering;
 mod given_strategies;
 mod gpu_transform;
 mod halo_overlap;
+mod hidden_names;
 mod kept_values;
 mod local_storage;
 mod local_stream;
