@@ -218,23 +218,23 @@ fn late(graph: &State, own: &BTreeSet<NodeId>, after: &BTreeSet<NodeId>) -> Vec<
     graph.edges().filter(|(_, edge)| waits(edge)).map(|(id, edge)| (id, edge.src, edge.dst)).collect()
 }
 
-/// Whether an edge at a node binds a view: such a node stays where it is.
+/// The edges at a node that bind a view: such a node stays where it is.
+fn bindings(graph: &State, node: NodeId) -> impl Iterator<Item = &Edge> {
+    let edges = graph.each_in_edge(node).chain(graph.each_out_edge(node)).map(|(_, edge)| edge);
+    edges.filter(|edge| matches!(edge.memlet.flow, Flow::Bind(_)))
+}
+
+/// Whether an edge at a node binds a view.
 fn is_at_binding(graph: &State, node: NodeId) -> bool {
-    let mut edges = graph.each_in_edge(node).chain(graph.each_out_edge(node));
-    edges.any(|(_, edge)| matches!(edge.memlet.flow, Flow::Bind(_)))
+    bindings(graph, node).next().is_some()
 }
 
 /// Whether a result of a map is bound to a view, and it or what it is bound to waits for other nodes.
 fn waits_at_binding(graph: &State, exit: NodeId) -> bool {
     let is_ordered =
         |node: NodeId| graph.each_in_edge(node).any(|(_, edge)| matches!(edge.memlet.flow, Flow::Order));
-    let bound = |node: NodeId| {
-        let edges = graph.each_in_edge(node).chain(graph.each_out_edge(node));
-        edges.filter(|(_, edge)| matches!(edge.memlet.flow, Flow::Bind(_)))
-    };
-    graph
-        .each_out_edge(exit)
-        .any(|(_, result)| bound(result.dst).any(|(_, edge)| is_ordered(edge.src) || is_ordered(edge.dst)))
+    let waits = |edge: &Edge| is_ordered(edge.src) || is_ordered(edge.dst);
+    graph.each_out_edge(exit).any(|(_, result)| bindings(graph, result.dst).any(waits))
 }
 
 /// Gives what follows the results of a map access nodes of its own, where these results also wait for nodes of the last part: the
