@@ -2,7 +2,7 @@
 
 use sdfg::analysis::{Use, bound_alias};
 use sdfg::edit::{EditError, Editor};
-use sdfg::ir::{Access, Edge, Flow, Node, NodeId, NodeKind, State, TaskletBody};
+use sdfg::ir::{Access, Edge, Flow, NodeId, NodeKind, State, TaskletBody};
 use serde::{Deserialize, Serialize};
 
 use super::redundant_read_slice::{Slice, binds_any, only_out_edge, readers, segments};
@@ -127,7 +127,7 @@ impl Transformation for RedundantWriteSlice {
             return Err(site.used(slice.id, *other));
         }
         writers(site, &slice, node)?;
-        for other in others(state, &slice, node) {
+        for other in site.uses().accesses_in(slice.id, here, ..).filter(|other| *other != node) {
             writers(site, &slice, other)?;
             readers(site, &slice, other)?;
             let out = segments(state, state.out_edges(other));
@@ -144,7 +144,7 @@ impl Transformation for RedundantWriteSlice {
         let graph = editor.state(state)?;
         let slice = written(editor.sdfg(), graph, node, array).map_err(|_| EditError::NoNode(node))?;
         let into = graph.in_edges(node);
-        for other in others(graph, &slice, node) {
+        for other in editor.accesses_of(state, slice.id).into_iter().filter(|other| *other != node) {
             let graph = editor.state(state)?;
             let edges = [graph.in_edges(other), graph.out_edges(other)].concat();
             slice.replace_in(editor, state, &edges)?;
@@ -174,12 +174,6 @@ fn written(sdfg: &sdfg::ir::Sdfg, state: &State, node: NodeId, array: NodeId) ->
         return Err("is written by nothing");
     }
     Slice::of_view(sdfg, id, target)
-}
-
-/// The other access nodes of the view in the state.
-fn others(state: &State, slice: &Slice, node: NodeId) -> Vec<NodeId> {
-    let is_other = |(id, found): &(NodeId, &Node)| *id != node && found.kind.container() == Some(slice.id);
-    state.nodes().filter(is_other).map(|(id, _)| id).collect()
 }
 
 /// Whether an edge copies to the array of the view. A copy between elements of one array has an order of its own.
