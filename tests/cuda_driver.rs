@@ -77,6 +77,12 @@ fn nested_sdfgs_have_kernels() {
     device::nested_sdfgs_have_kernels(Device::CudaDriver);
 }
 
+/// See `device::calls::calls_run_in_kernels`.
+#[test]
+fn calls_run_in_kernels() {
+    device::calls::calls_run_in_kernels(Device::CudaDriver);
+}
+
 /// See `device::scalars_of_the_host_are_given_by_value`.
 #[test]
 fn scalars_of_the_host_are_given_by_value() {

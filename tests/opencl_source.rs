@@ -127,6 +127,15 @@ fn nested_sdfgs_have_kernels() {
     device::nested_sdfgs_have_kernels(Device::OpenCl);
 }
 
+/// See `device::calls::calls_run_in_kernels`.
+#[test]
+fn calls_run_in_kernels() {
+    if !has_opencl() {
+        return;
+    }
+    device::calls::calls_run_in_kernels(Device::OpenCl);
+}
+
 /// See `device::scalars_of_the_host_are_given_by_value`.
 #[test]
 fn scalars_of_the_host_are_given_by_value() {

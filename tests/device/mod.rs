@@ -1,5 +1,6 @@
 //! Programs whose maps are kernels give the results of the interpreter: the tests of every device.
 
+pub(crate) mod calls;
 pub(crate) mod checked;
 pub(crate) mod queues;
 pub(crate) mod start;

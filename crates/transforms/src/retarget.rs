@@ -126,6 +126,42 @@ pub(crate) fn storage_in_kernel(asked: Storage) -> Option<Storage> {
     }
 }
 
+/// Gives an SDFG that a kernel of a GPU calls the schedules and storages that it has there, also in what it calls. Tells whether
+/// something changed.
+pub(crate) fn into_kernel(sdfg: &mut Sdfg) -> bool {
+    let mut is_changed = false;
+    let containers: Vec<_> = sdfg.containers().map(|(id, container)| (id, container.storage)).collect();
+    for (id, storage) in containers {
+        if let Some(to) = storage_in_kernel(storage) {
+            sdfg.container_mut(id).storage = to;
+            is_changed = true;
+        }
+    }
+    let states: Vec<_> = sdfg.states().map(|(id, _)| id).collect();
+    for state in states {
+        let nodes: Vec<_> = sdfg.state(state).nodes().map(|(id, _)| id).collect();
+        for node in nodes {
+            match &mut sdfg.state_mut(state).node_mut(node).kind {
+                NodeKind::MapEntry(map) => {
+                    if let Some(to) = schedule_in_kernel(map.schedule.kind()) {
+                        map.schedule = Schedule::from(to);
+                        is_changed = true;
+                    }
+                }
+                NodeKind::Nested(nested) => is_changed |= into_kernel(&mut nested.sdfg),
+                NodeKind::Access(_)
+                | NodeKind::Tasklet(_)
+                | NodeKind::MapExit(_)
+                | NodeKind::ConsumeEntry(_)
+                | NodeKind::ConsumeExit(_)
+                | NodeKind::Reduce(_)
+                | NodeKind::Library(_) => {}
+            }
+        }
+    }
+    is_changed
+}
+
 /// Gives a program, with everything nested in it, the schedules and storages of a machine in the place of
 /// those that the machine lacks. Attributes of the old levels, such as extents of GPU blocks, are dropped.
 ///

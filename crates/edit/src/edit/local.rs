@@ -13,6 +13,7 @@ use sdfg_graph::workspace::Sizes;
 use sdfg_language::subset::{Range, Subset};
 use sdfg_language::symbolic::{Atom, Expr, Symbol};
 
+use super::called::call_accesses_all;
 use super::editor::Editor;
 use super::propagate_pending::exactness;
 use super::{EditError, expect_edge, names};
@@ -25,6 +26,27 @@ pub enum Cover {
     /// Elements may be read, or combined by a conflict resolution, that are not accessed inside; the caller knows that they are
     /// defined. A stencil needs this: without iterations, it accesses nothing.
     MoreIsDefined,
+    /// The scope may call SDFGs. The caller of the editor knows that what a call reads of a container and what it writes of it
+    /// stay in one place.
+    OfCalls {
+        /// As with [`Cover::MoreIsDefined`], elements may be read that are not accessed inside.
+        defined: bool,
+        /// Elements may be written that are not written inside: the caller of the editor copies their old values to the new
+        /// container before.
+        kept: bool,
+    },
+}
+
+impl Cover {
+    /// Whether elements may be read that are not accessed, whether elements may be written that are not, and whether the scope
+    /// may call SDFGs.
+    fn permits(self) -> (bool, bool, bool) {
+        match self {
+            Cover::Exact => (false, false, false),
+            Cover::MoreIsDefined => (true, false, false),
+            Cover::OfCalls { defined, kept } => (defined, kept, true),
+        }
+    }
 }
 
 impl Editor<'_> {
@@ -173,12 +195,14 @@ pub(super) fn checked_exact(
         }
     };
     let combines = graph.edge(edge).memlet.resolution().is_some();
-    let may_be_more = (reads || combines) && cover == Cover::MoreIsDefined;
-    if may_be_more && combines && exists(editor.sdfg(), (state, edge), &access) {
+    let (defined, kept, calls) = cover.permits();
+    let may_be_more = (reads || combines) && defined || !reads && kept;
+    let is_any_part = may_be_more && (combines || calls && !access.is_queue());
+    if is_any_part && exists(editor.sdfg(), (state, edge), &access) {
         return Ok((access, reads));
     }
     let is_exact = exact || may_be_more && exists(editor.sdfg(), (state, edge), &access);
-    check_exact(editor.sdfg(), graph, edge, &access, is_exact)?;
+    check_exact(editor.sdfg(), graph, edge, (&access, calls), is_exact)?;
     Ok((access, reads))
 }
 
@@ -190,12 +214,12 @@ fn exists(sdfg: &Sdfg, (state, edge): (StateId, EdgeId), access: &Access) -> boo
     whole.covers(access.subset(), &symbol_facts_at(sdfg, state, scope)).is_proved()
 }
 
-/// Refuses an edge through which fewer elements may pass than its subset has.
+/// Refuses an edge through which fewer elements may pass than its subset has. Calls count with what they access for certain, if asked.
 fn check_exact(
     sdfg: &Sdfg,
     graph: &State,
     edge: EdgeId,
-    access: &Access,
+    (access, calls): (&Access, bool),
     is_exact: bool,
 ) -> Result<(), EditError> {
     let name = sdfg.container(access.container).name.clone();
@@ -222,7 +246,18 @@ fn check_exact(
             return refuse(leaf, "how many elements move is decided while running");
         }
         let [src, dst] = [found.src, found.dst].map(|end| &graph.node(end).kind);
-        if matches!(src, NodeKind::Nested(_)) || matches!(dst, NodeKind::Nested(_)) {
+        let called = if let NodeKind::Nested(nested) = src {
+            Some((nested, &found.src_connector, false))
+        } else if let NodeKind::Nested(nested) = dst {
+            Some((nested, &found.dst_connector, true))
+        } else {
+            None
+        };
+        if let Some((nested, connector, reads)) = called {
+            let is_all = |name: &String| call_accesses_all(nested, name, part.subset(), reads);
+            if calls && connector.as_ref().is_some_and(is_all) {
+                continue;
+            }
             return refuse(leaf, "a nested SDFG decides what it accesses");
         }
         if src.is_code() && !matches!(src, NodeKind::Reduce(_)) && !part.subset().is_element() {

@@ -7,6 +7,7 @@
 //!
 //! Labels of added elements follow one rule, [`derived_label`]. A [`Snapshot`] reverts any number of series.
 
+mod called;
 mod changes;
 mod contract;
 mod control;
@@ -46,6 +47,7 @@ mod touched;
 #[cfg(test)]
 mod tests;
 
+pub use called::call_accesses_all;
 pub use changes::{Change, ChangeKind, Changes};
 pub(crate) use control::jumps_out;
 pub use double::{LeadingDimension, Partials};

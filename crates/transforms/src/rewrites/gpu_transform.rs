@@ -2,23 +2,21 @@
 
 use std::collections::BTreeSet;
 
-use sdfg::analysis::leaf_edges;
+use sdfg::analysis::{leaf_edges, memlet_path};
 use sdfg::edit::{Cover, EditError, Editor};
 use sdfg::ir::{
-    ConflictResolution, ContainerId, ContainerKind, Edge, EdgeId, Flow, Map, Memlet, Node, NodeId, NodeKind,
-    Schedule, ScheduleKind, Sdfg, State, StateId, Storage, TaskletBody,
+    Access, ConflictResolution, ContainerId, ContainerKind, Edge, EdgeId, Flow, Map, Memlet, Node, NodeId,
+    NodeKind, Schedule, ScheduleKind, Sdfg, State, StateId, Storage,
 };
+use sdfg::symbolic::Expr;
 use serde::{Deserialize, Serialize};
 
 use super::defined_before::{self, has_other_names, is_alone_in_callers};
 use super::device_queues;
-use super::moved_data::{
-    Moved, accesses_before, check_copies, contents, outer_edges, outside_of_scopes_on_host,
-};
-use super::{anchored, described, nested_maps};
+use super::moved_data::{Moved, accesses_before, outer_edges, outside_of_scopes_on_host};
+use super::{anchored, described, kernel_contents, nested_maps};
 use crate::engine::{Evidence, Group, Match, Metadata, Refusal, Site, Soundness, Transformation};
 use crate::pattern::{NodeClass, Pattern};
-use crate::retarget;
 
 /// Makes a map of the host a kernel of a GPU, with copies of its data in the memory of the GPU.
 ///
@@ -32,14 +30,19 @@ use crate::retarget;
 /// # When it applies
 ///
 /// The map is outside of all scopes, also if it is in a nested SDFG, whose call is then outside of all scopes, too. It contains maps,
-/// tasklets in the tasklet language and transients of its own. Maps that library nodes stand for become kernels when
+/// tasklets in the tasklet language, transients of its own, and calls of nested SDFGs of these. A called SDFG becomes part of the
+/// kernel: each thread runs its control flow and its maps, and has its transients. Maps that library nodes stand for become kernels when
 /// `ExpandLibrary` has expanded these. The elements that it writes, and those that it reads of transients, are known exactly: a copy of
 /// others could overwrite results, or read undefined elements. Arguments of the program, and what was written as a whole
-/// before, count as defined, and a copy of one may read elements between those that the map reads.
+/// before, count as defined, and a copy of one may read elements between those that the map reads. Elements of these that a tasklet or a
+/// call may leave as they are have their old values on the device. A call finds what it reads and writes in one place there.
 ///
 /// # Refusals
 ///
 /// - The map or a call that leads to it is in a scope, or the map has a schedule of a device or `simd`, or gets symbols from data.
+/// - A called SDFG has a stream, a reference, memory of a device, or a transient that outlives the call, has more than 4096 bytes or
+///   has no constant size.
+/// - A call reads and writes parts of a container that differ, or one memory by two names of the state.
 /// - The map uses a constant, takes elements from a stream, or calls a foreign function.
 /// - Another node may use a stream to which the map pushes while the map runs.
 /// - A loop of a tasklet, or a map whose range is data, pushes to a stream without a capacity.
@@ -106,8 +109,8 @@ use crate::retarget;
 /// Every iteration reads and writes the same values as before: it reads the values that the host had before
 /// the map, and no two iterations of a map exchange data. The refusals keep each copy in the place of the
 /// accesses that it stands for. Views and references count for the data that they name. The copies write exactly the elements that the map
-/// wrote. Where the map combines, they also write old values to elements that the map left as they were, which nothing else
-/// uses meanwhile.
+/// wrote. Where the map combines, or may leave elements as they are, they also write old values to elements that the map left as
+/// they were, which nothing else uses meanwhile.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct GpuTransform {}
@@ -136,8 +139,11 @@ impl Transformation for GpuTransform {
         let (state, entry) = (site.state(), site.found.node(0));
         outside_of_scopes_on_host(site)?;
         nested_maps::no_declared_memlets(site, &[entry])?;
-        check_contents(site, entry)?;
-        let moved = Moved::of(site, entry);
+        kernel_contents::check(site, entry)?;
+        let passed = kernel_contents::passed_to_calls(site.sdfg, site.found.state(), entry);
+        kernel_contents::check_in_place(site, entry, &passed)?;
+        let in_place = kernel_contents::in_place(site.sdfg, (site.found.state(), entry), &passed);
+        let moved = Moved::passing(site, entry, passed);
         for edge in outer_edges(state, entry) {
             let memlet = &state.edge(edge).memlet;
             for access in memlet.accesses() {
@@ -145,8 +151,8 @@ impl Transformation for GpuTransform {
                 if container.constant.is_some() {
                     return Err(Refusal::container(&container.name, "is a constant"));
                 }
-                let combines = memlet.resolution().is_some() || access.is_queue();
-                if combines
+                let keeps = keeps_elements(state, edge, &in_place);
+                if (keeps || access.is_queue())
                     && container.storage != Storage::GpuGlobal
                     && !is_alone_in_callers(site.program, &site.found.calls, access.container)
                 {
@@ -167,13 +173,13 @@ impl Transformation for GpuTransform {
                     let reason = "is written with a conflict resolution that no atomic step combines";
                     return Err(Refusal::container(&container.name, reason));
                 }
-                if memlet.resolution().is_some() && container.storage != Storage::GpuGlobal {
+                if keeps && container.storage != Storage::GpuGlobal {
                     moved.check_old_elements(edge)?;
                 }
             }
         }
-        moved.check(&|_, _| false)?;
-        check_copies(site, entry)?;
+        moved.check(&|write, read| in_place.contains(&(read, write)))?;
+        moved.check_copies()?;
         device_queues::check(site, entry)?;
         Ok(Evidence::of_structure())
     }
@@ -181,14 +187,14 @@ impl Transformation for GpuTransform {
     fn apply(&self, editor: &mut Editor<'_>, found: &Match) -> Result<(), EditError> {
         let (state, entry) = (found.state(), found.node(0));
         let map = nested_maps::entry_map(editor, state, entry)?;
-        let tree = sdfg::analysis::ScopeTree::of(editor.state(state)?);
-        let inner = contents(&tree, entry);
+        let passed = kernel_contents::passed_to_calls(editor.sdfg(), state, entry);
+        let in_place = kernel_contents::in_place(editor.sdfg(), (state, entry), &passed);
         device_queues::apply(editor, state, entry)?;
         for edge in outer_edges(editor.state(state)?, entry) {
             let access = editor.state(state)?.edge(edge).memlet.accesses().next().cloned();
             let Some(access) = access.filter(|access| !access.is_queue()) else { continue };
             let container = editor.sdfg().container(access.container);
-            if container.storage == Storage::GpuGlobal {
+            if container.storage == Storage::GpuGlobal || in_place.iter().any(|(read, _)| *read == edge) {
                 continue;
             }
             if found.calls.is_empty() && is_value_of_host(editor.sdfg(), (state, edge), access.container) {
@@ -197,38 +203,62 @@ impl Transformation for GpuTransform {
                 continue;
             }
             let name = container.name.clone();
-            let combines = editor.state(state)?.edge(edge).memlet.resolution().is_some();
-            let name = editor.derived_container_name(&name, "device");
-            let reads = editor.state(state)?.edge(edge).memlet.read_access().is_some();
-            let cover = match reads || combines {
-                true => defined_before::cover_at(editor, found, access.container, entry),
-                false => Cover::Exact,
+            let keeps = keeps_elements(editor.state(state)?, edge, &in_place);
+            let access = match passed.get(&edge) {
+                Some(all) => pass(editor, (state, edge), all)?,
+                None => access,
             };
-            let (local, node) = editor.add_local_copy(state, edge, &name, Storage::GpuGlobal, cover)?;
-            if combines {
+            let name = editor.derived_container_name(&name, "device");
+            let is_read = editor.state(state)?.edge(edge).memlet.read_access().is_some();
+            let defined = (is_read || keeps)
+                && defined_before::cover_at(editor, found, access.container, entry) == Cover::MoreIsDefined;
+            let reads: Vec<EdgeId> =
+                in_place.iter().filter(|(_, write)| *write == edge).map(|(read, _)| *read).collect();
+            let kept = keeps && (defined || is_read_exactly(editor, state, &access, &reads));
+            let (local, node) = editor.add_local_copy(
+                state,
+                edge,
+                &name,
+                Storage::GpuGlobal,
+                Cover::OfCalls { defined, kept },
+            )?;
+            if !reads.is_empty() {
+                read_in_place(editor, (state, entry), (local, node), &reads)?;
+            } else if keeps {
                 copy_old_elements(editor, state, entry, (local, node))?;
             }
         }
         let kernel = Schedule::from(ScheduleKind::GpuGrid);
         editor.replace_node(state, entry, NodeKind::MapEntry(Map { schedule: kernel, ..map }))?;
-        let mut own = BTreeSet::new();
-        for node in inner {
-            let kind = editor.state(state)?.node(node).kind.clone();
-            own.extend(kind.container());
-            if let NodeKind::MapEntry(map) = kind
-                && let Some(schedule) = retarget::schedule_in_kernel(map.schedule.kind())
-            {
-                let map = Map { schedule: Schedule::from(schedule), ..map };
-                editor.replace_node(state, node, NodeKind::MapEntry(map))?;
-            }
-        }
-        for id in own {
-            if let Some(storage) = retarget::storage_in_kernel(editor.sdfg().container(id).storage) {
-                editor.change_container(id, |container| container.storage = storage)?;
-            }
-        }
-        Ok(())
+        kernel_contents::apply(editor, state, entry)
     }
+}
+
+/// Whether elements at an edge that leads out of a map need their old values on the device: the map combines with them, leaves some as
+/// they are, or reads them in place.
+fn keeps_elements(state: &State, edge: EdgeId, in_place: &[(EdgeId, EdgeId)]) -> bool {
+    state.edge(edge).memlet.resolution().is_some()
+        || in_place.iter().any(|(_, write)| *write == edge)
+        || kernel_contents::leaves_elements(state, edge)
+}
+
+/// Lets the memlet of an edge have all elements of a part.
+fn pass(
+    editor: &mut Editor<'_>,
+    (state, edge): (StateId, EdgeId),
+    part: &Access,
+) -> Result<Access, EditError> {
+    let mut memlet = editor.state(state)?.edge(edge).memlet.clone();
+    memlet.accesses_mut().for_each(|access| *access = part.clone());
+    (memlet.volume, memlet.declared) = (part.volume(), true);
+    editor.set_memlet(state, edge, memlet)?;
+    Ok(part.clone())
+}
+
+/// Whether a map reads all elements of an access over one of some edges, so that they are defined.
+fn is_read_exactly(editor: &mut Editor<'_>, state: StateId, access: &Access, reads: &[EdgeId]) -> bool {
+    let exact = Cover::OfCalls { defined: false, kept: false };
+    reads.iter().any(|read| editor.copied_over(state, *read, exact).is_ok_and(|found| found == *access))
 }
 
 /// Whether an edge brings a scalar to tasklets of a map that only code of the host outside of scopes writes: the kernel is given its value.
@@ -240,9 +270,7 @@ fn is_value_of_host(sdfg: &Sdfg, (state, edge): (StateId, EdgeId), id: Container
         && matches!(container.storage, Storage::Default | Storage::CpuPinned)
         && !has_other_names(sdfg, id);
     let is_read = matches!(graph.edge(edge).memlet.flow, Flow::Read(_))
-        && leaf_edges(graph, edge)
-            .into_iter()
-            .all(|leaf| matches!(graph.node(graph.edge(leaf).dst).kind, NodeKind::Tasklet(_)));
+        && leaf_edges(graph, edge).into_iter().all(|leaf| is_given_value(graph, leaf));
     let is_of_host = |state: &State, edge: &Edge| {
         edge.memlet.write_access().is_none_or(|to| to.container != id)
             || match &state.node(edge.src).kind {
@@ -262,6 +290,87 @@ fn is_value_of_host(sdfg: &Sdfg, (state, edge): (StateId, EdgeId), id: Container
         && sdfg.states().all(|(_, state)| state.edges().all(|(_, edge)| is_of_host(state, edge)))
 }
 
+/// Whether an edge inside of a map brings a value to a tasklet, or to a call that does not write it.
+fn is_given_value(state: &State, leaf: EdgeId) -> bool {
+    let edge = state.edge(leaf);
+    match &state.node(edge.dst).kind {
+        NodeKind::Tasklet(_) => true,
+        NodeKind::Nested(nested) => {
+            !nested.outputs.iter().any(|output| Some(&output.name) == edge.dst_connector.as_ref())
+        }
+        NodeKind::Access(_)
+        | NodeKind::MapEntry(_)
+        | NodeKind::MapExit(_)
+        | NodeKind::ConsumeEntry(_)
+        | NodeKind::ConsumeExit(_)
+        | NodeKind::Reduce(_)
+        | NodeKind::Library(_) => false,
+    }
+}
+
+/// Lets a map read the container on the device to which it writes the same elements. They are copied there before it, and all of them
+/// back behind it.
+fn read_in_place(
+    editor: &mut Editor<'_>,
+    (state, entry): (StateId, NodeId),
+    (local, node): (ContainerId, NodeId),
+    reads: &[EdgeId],
+) -> Result<(), EditError> {
+    let (to, from) = copied_back(editor, state, node)?;
+    let offset: Vec<Expr> = (from.subset().0.iter().zip(&to.subset().0))
+        .map(|(here, there)| &here.begin - &there.begin)
+        .collect();
+    let label = editor.state(state)?.node(node).label.clone();
+    let label = editor.derived_label(state, &label, "begin")?;
+    let begin = editor.add_node(state, Node { label, kind: NodeKind::Access(local), loc: None })?;
+    let first = reads.first().ok_or(EditError::NoNode(node))?;
+    let host = editor.state(state)?.edge(*first).src;
+    // The edges to other nodes come first: a node without edges would be removed.
+    for before in accesses_before(editor.state(state)?, to.container, entry) {
+        if before != host {
+            editor.add_order(state, before, begin)?;
+        }
+    }
+    let container = to.container;
+    let filling = Edge {
+        src: host,
+        src_connector: None,
+        dst: begin,
+        dst_connector: None,
+        memlet: Memlet::copy(to, from),
+        loc: None,
+    };
+    editor.add_edge(state, filling)?;
+    for read in reads {
+        let graph = editor.state(state)?;
+        let mut segments = BTreeSet::new();
+        for leaf in leaf_edges(graph, *read) {
+            segments.extend(memlet_path(graph, leaf));
+        }
+        for segment in segments {
+            let mut memlet = editor.state(state)?.edge(segment).memlet.clone();
+            for access in memlet.accesses_mut().filter(|access| access.container == container) {
+                let moved = access.subset().offset(&offset);
+                access.container = local;
+                *access.subset_mut() = moved;
+            }
+            memlet.declared = false;
+            editor.set_memlet(state, segment, memlet)?;
+        }
+        editor.redirect_source(state, *read, begin, None)?;
+    }
+    Ok(())
+}
+
+/// Lets all elements be copied back from the device that a copy of results has. The part of the host, and that of the device.
+fn copied_back(editor: &mut Editor<'_>, state: StateId, node: NodeId) -> Result<(Access, Access), EditError> {
+    let back = editor.state(state)?.out_edges(node).into_iter().next().ok_or(EditError::NoNode(node))?;
+    let edge = editor.state(state)?.edge(back).clone();
+    let Flow::Copy { from, to, .. } = edge.memlet.flow else { return Err(EditError::NoNode(node)) };
+    editor.set_memlet(state, back, Memlet::copy(from.clone(), to.clone()))?;
+    Ok((to, from))
+}
+
 /// Copies the elements that a kernel combines with to the device before it. All of them are copied back behind the kernel, which
 /// changes no others.
 fn copy_old_elements(
@@ -270,10 +379,7 @@ fn copy_old_elements(
     entry: NodeId,
     (local, node): (ContainerId, NodeId),
 ) -> Result<(), EditError> {
-    let back = editor.state(state)?.out_edges(node).into_iter().next().ok_or(EditError::NoNode(node))?;
-    let edge = editor.state(state)?.edge(back).clone();
-    let Flow::Copy { from, to, .. } = edge.memlet.flow else { return Err(EditError::NoNode(node)) };
-    editor.set_memlet(state, back, Memlet::copy(from.clone(), to.clone()))?;
+    let (to, from) = copied_back(editor, state, node)?;
     let label = editor.state(state)?.node(node).label.clone();
     let mut access = |container, role| {
         let label = editor.derived_label(state, &label, role)?;
@@ -295,46 +401,4 @@ fn copy_old_elements(
     }
     editor.add_edge(state, copy)?;
     editor.add_order(state, device, entry)
-}
-
-/// A kernel contains maps, tasklets and transients of its own.
-fn check_contents(site: &Site<'_>, entry: NodeId) -> Result<(), Refusal> {
-    let (state, tree) = (site.state(), site.scopes());
-    let owners = site.owning_scopes();
-    let nodes = contents(&tree, entry);
-    let is_own = |id: &ContainerId| {
-        let container = site.sdfg.container(*id);
-        // The map is in no scope, so the one that holds all access nodes of the container is the map or in it.
-        owners.contains_key(id) && container.transient && !container.is_alias() && !container.is_stream()
-    };
-    for node in &nodes {
-        let found = state.node(*node);
-        let reason = match &found.kind {
-            NodeKind::Access(container) if is_own(container) => continue,
-            NodeKind::Access(_) => "is no transient of the kernel",
-            NodeKind::Tasklet(tasklet) if matches!(tasklet.body, TaskletBody::Code(_)) => continue,
-            NodeKind::MapEntry(map)
-                if matches!(
-                    map.schedule.kind(),
-                    ScheduleKind::Default
-                        | ScheduleKind::Sequential
-                        | ScheduleKind::CpuMulticore
-                        | ScheduleKind::Unrolled
-                        | ScheduleKind::Simd
-                ) =>
-            {
-                continue;
-            }
-            NodeKind::MapExit(_) => continue,
-            NodeKind::Tasklet(_)
-            | NodeKind::MapEntry(_)
-            | NodeKind::ConsumeEntry(_)
-            | NodeKind::ConsumeExit(_)
-            | NodeKind::Nested(_)
-            | NodeKind::Reduce(_)
-            | NodeKind::Library(_) => "cannot run in a kernel",
-        };
-        return Err(Refusal::structure(&found.label, reason));
-    }
-    Ok(())
 }

@@ -5,7 +5,7 @@ use sdfg::ir::{EdgeId, NodeId, Sdfg, State, Storage};
 use serde::{Deserialize, Serialize};
 
 use super::defined_before::cover;
-use super::moved_data::{Moved, check_contents, check_copies, outer_edges, outermost_on_host};
+use super::moved_data::{Moved, check_contents, outer_edges, outermost_on_host};
 use super::{anchored, described};
 use crate::engine::{Evidence, Group, Match, Metadata, Parameter, Refusal, Site, Soundness, Transformation};
 use crate::pattern::{NodeClass, Pattern};
@@ -167,7 +167,7 @@ impl Transformation for MapStorage {
             }
         }
         Moved::of(site, entry).check(&|_, _| false)?;
-        check_copies(site, entry)?;
+        Moved::of(site, entry).check_copies()?;
         Ok(Evidence::of_structure())
     }
 

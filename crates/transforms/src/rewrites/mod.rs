@@ -20,6 +20,7 @@ mod halo_overlap;
 mod inline_sdfg;
 mod iterations;
 mod kept_values;
+mod kernel_contents;
 mod lift_to_library;
 mod local_storage;
 mod local_stream;

@@ -1,6 +1,6 @@
 //! The data of a map that is copied elsewhere before it and back after it: to a device, or to other ranks.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::analysis::symbols::bound_symbols;
 use sdfg::analysis::{Use, leaf_edges, node_leads_to};
@@ -41,19 +41,31 @@ pub(super) struct Moved<'s, 'p> {
     site: &'s Site<'p>,
     entry: NodeId,
     exit: NodeId,
+    passed: BTreeMap<EdgeId, Access>,
 }
 
 impl<'s, 'p> Moved<'s, 'p> {
     pub(super) fn of(site: &'s Site<'p>, entry: NodeId) -> Self {
-        Moved { site, entry, exit: site.state().exit_of(entry).unwrap_or(entry) }
+        Moved::passing(site, entry, BTreeMap::new())
+    }
+
+    /// As [`Moved::of`], where the copies of some edges have other parts than their memlets.
+    pub(super) fn passing(site: &'s Site<'p>, entry: NodeId, passed: BTreeMap<EdgeId, Access>) -> Self {
+        Moved { site, entry, exit: site.state().exit_of(entry).unwrap_or(entry), passed }
+    }
+
+    /// The part that is copied for an edge.
+    fn copied(&self, edge: EdgeId) -> Option<&Access> {
+        let of_memlet = || self.site.state().edge(edge).memlet.accesses().next();
+        self.passed.get(&edge).or_else(of_memlet)
     }
 
     /// The edges of data at the entry, or at the exit, each with its access and the names of the same memory.
-    fn edges(&self, node: NodeId) -> Vec<(EdgeId, &'p Access, BTreeSet<ContainerId>)> {
+    fn edges(&self, node: NodeId) -> Vec<(EdgeId, &Access, BTreeSet<ContainerId>)> {
         let state = self.site.state();
         let edges = if node == self.entry { state.in_edges(node) } else { state.out_edges(node) };
-        let access = |edge: &EdgeId| state.edge(*edge).memlet.accesses().next();
-        let named = |edge| access(&edge).map(|found| (edge, found, self.site.same_memory(found.container)));
+        let named =
+            |edge| self.copied(edge).map(|found| (edge, found, self.site.same_memory(found.container)));
         edges.into_iter().filter_map(named).collect()
     }
 
@@ -124,6 +136,50 @@ impl<'s, 'p> Moved<'s, 'p> {
         }
     }
 
+    /// Copies may read elements between those that the map reads, so nothing may write them meanwhile.
+    pub(super) fn check_copies(&self) -> Result<(), Refusal> {
+        let (site, entry, exit) = (self.site, self.entry, self.exit);
+        let (state, tree) = (site.state(), site.scopes());
+        let known = site.known_in(None);
+        let is_ordered = |source: NodeId, writer: NodeId| {
+            let begins = state.node(writer).kind.exit_of().unwrap_or(writer);
+            node_leads_to(state, writer, source) || node_leads_to(state, exit, begins)
+        };
+        let reads = state.each_in_edge(entry).filter_map(|(id, edge)| {
+            let access = edge.memlet.read_access()?;
+            Some((edge.src, self.passed.get(&id).unwrap_or(access)))
+        });
+        let (uses, at) = (site.uses(), site.found.state());
+        for (source, copied) in reads {
+            // Outside of scopes, what writes a container leads to an access node of it.
+            let accesses = uses.in_state(copied.container, at).map_while(|used| match used {
+                Use::Access(_, node) => Some(node),
+                Use::Memlet(..) | Use::Condition(..) | Use::Block(_) | Use::Transition(_) => None,
+            });
+            let into = accesses.flat_map(|node| state.each_in_edge(node).map(|(id, _)| id));
+            let writes: BTreeSet<EdgeId> =
+                into.filter(|id| tree.scope_of_edge(state, *id).is_none()).collect();
+            for id in writes {
+                let edge = state.edge(id);
+                let Some(written) = edge.memlet.write_access().filter(|to| to.container == copied.container)
+                else {
+                    continue;
+                };
+                let is_apart = || copied.subset().disjoint(written.subset(), &known).is_proved();
+                if edge.src != exit && !is_ordered(source, edge.src) && !is_apart() {
+                    let name = &site.sdfg.container(copied.container).name;
+                    return Err(Refusal::Conflict {
+                        container: name.clone(),
+                        first: format!("the copy of `{name}[{}]`", copied.subset()),
+                        second: format!("the write of `{name}[{}]`", written.subset()),
+                        reason: "have no order, and may touch the same element",
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Whether two accesses outside of the map name different elements of one container.
     fn are_apart(&self, one: &Access, other: &Access) -> bool {
         let known = self.site.known_in(None);
@@ -166,7 +222,7 @@ impl<'s, 'p> Moved<'s, 'p> {
 
     fn conflict(&self, first: EdgeId, second: EdgeId, reason: &'static str) -> Refusal {
         let shown = |edge: EdgeId| {
-            let access = self.site.state().edge(edge).memlet.accesses().next();
+            let access = self.copied(edge);
             let text = |access: &Access| {
                 format!("`{}[{}]`", self.site.sdfg.container(access.container).name, access.subset())
             };
@@ -207,47 +263,6 @@ pub(super) fn outer_edges(state: &State, entry: NodeId) -> Vec<EdgeId> {
     let exit = state.exit_of(entry).unwrap_or(entry);
     let moves = |edge: &EdgeId| !matches!(state.edge(*edge).memlet.flow, Flow::Order);
     [state.in_edges(entry), state.out_edges(exit)].concat().into_iter().filter(moves).collect()
-}
-
-/// Copies may read elements between those that the map reads, so nothing may write them meanwhile.
-pub(super) fn check_copies(site: &Site<'_>, entry: NodeId) -> Result<(), Refusal> {
-    let (state, tree) = (site.state(), site.scopes());
-    let known = site.known_in(None);
-    let exit = state.exit_of(entry).unwrap_or(entry);
-    let is_ordered = |source: NodeId, writer: NodeId| {
-        let begins = state.node(writer).kind.exit_of().unwrap_or(writer);
-        node_leads_to(state, writer, source) || node_leads_to(state, exit, begins)
-    };
-    let reads =
-        state.each_in_edge(entry).filter_map(|(_, edge)| Some((edge.src, edge.memlet.read_access()?)));
-    let (uses, at) = (site.uses(), site.found.state());
-    for (source, copied) in reads {
-        // Outside of scopes, what writes a container leads to an access node of it.
-        let accesses = uses.in_state(copied.container, at).map_while(|used| match used {
-            Use::Access(_, node) => Some(node),
-            Use::Memlet(..) | Use::Condition(..) | Use::Block(_) | Use::Transition(_) => None,
-        });
-        let into = accesses.flat_map(|node| state.each_in_edge(node).map(|(id, _)| id));
-        let writes: BTreeSet<EdgeId> = into.filter(|id| tree.scope_of_edge(state, *id).is_none()).collect();
-        for id in writes {
-            let edge = state.edge(id);
-            let Some(written) = edge.memlet.write_access().filter(|to| to.container == copied.container)
-            else {
-                continue;
-            };
-            let is_apart = || copied.subset().disjoint(written.subset(), &known).is_proved();
-            if edge.src != exit && !is_ordered(source, edge.src) && !is_apart() {
-                let name = &site.sdfg.container(copied.container).name;
-                return Err(Refusal::Conflict {
-                    container: name.clone(),
-                    first: format!("the copy of `{name}[{}]`", copied.subset()),
-                    second: format!("the write of `{name}[{}]`", written.subset()),
-                    reason: "have no order, and may touch the same element",
-                });
-            }
-        }
-    }
-    Ok(())
 }
 
 /// The map uses no other container than those that enter and leave it, and transients of its own.

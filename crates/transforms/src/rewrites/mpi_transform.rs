@@ -17,7 +17,7 @@ use super::defined_before::cover;
 use super::distribute_container::without_halos;
 use super::fill::{Fill, neutral_of};
 use super::map_tiling::MapTiling;
-use super::moved_data::{Moved, check_contents, check_copies, outer_edges, outermost_on_host};
+use super::moved_data::{Moved, check_contents, outer_edges, outermost_on_host};
 use super::partition::{Accessed, Domain, fixed_symbols};
 use super::{anchored, described, nested_maps};
 use crate::engine::{Evidence, Group, Match, Metadata, Parameter, Refusal, Site, Soundness, Transformation};
@@ -213,7 +213,7 @@ impl Transformation for MpiTransform {
             }
         }
         Moved::of(site, entry).check(&|write, read| self.is_in_place(site, write, read))?;
-        check_copies(site, entry)?;
+        Moved::of(site, entry).check_copies()?;
         Ok(evidence)
     }
 

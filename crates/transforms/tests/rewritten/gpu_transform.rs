@@ -208,9 +208,18 @@ fn what_no_atomic_step_combines_stays_on_the_host() {
     assert!(refusal.contains("that no atomic step combines"), "{refusal}");
 }
 
+/// Elements that a map may leave as they are keep their old values, which are copied to the device before, if there are any.
 #[test]
 fn a_copy_of_other_elements_would_overwrite_results() {
-    let text = program("i = 0:N, j = 0:N", &PLAIN.replace("B[i, j]", "B[i, j] dynamic"));
+    let body = PLAIN
+        .replace("B[i, j]", "B[i, j] dynamic")
+        .replace("{ y = x - 2 * z }", "{\n        if x > 0.0:\n          y = x - 2 * z\n      }");
+    let text = program("i = 0:N, j = 0:N", &body);
+    let kernel = applies(&text, &GpuTransform::default());
+    assert!(kernel.contains("begin"), "{kernel}");
+    let text = text
+        .replace("array B: f64[N, N]", "array C: f64[N]\n  transient array B: f64[N, N]")
+        .replace("    m.B -> B\n", "    m.B -> B\n    access C\n    B -> C: B[0, 0:N] -> C[0:N]\n");
     let message = refuses(&text, &GpuTransform::default());
     assert!(message.contains("is not known exactly"), "{message}");
 }

@@ -2,6 +2,7 @@
 //! comes with a rewrite that is forced, and wrong.
 
 mod buffer_tiling;
+mod calls_in_kernels;
 mod copy_hoisting;
 mod double_buffering;
 mod given_strategies;
