@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::analysis::symbols::bound_symbols;
-use sdfg::analysis::{Use, leaf_edges, node_leads_to};
-use sdfg::ir::{Access, ContainerId, EdgeId, Flow, Map, NodeId, NodeKind, ScheduleKind, State};
+use sdfg::analysis::{Use, bound_alias, leaf_edges, node_leads_to};
+use sdfg::ir::{
+    Access, ContainerId, ContainerKind, EdgeId, Flow, Map, NodeId, NodeKind, ScheduleKind, State,
+};
 
 use crate::engine::{Refusal, Site};
 
@@ -197,6 +199,12 @@ impl<'s, 'p> Moved<'s, 'p> {
         })
     }
 
+    /// Whether an edge only gives a view its elements: its place in the state does not matter, and nothing is written.
+    fn binds_view(&self, edge: EdgeId) -> bool {
+        let bound = bound_alias(self.site.state(), edge);
+        bound.is_some_and(|(alias, _)| matches!(self.site.sdfg.container(alias).kind, ContainerKind::View(_)))
+    }
+
     /// The access nodes of containers and the nodes at them, apart from the map; only those that write, if asked.
     fn touching(&self, names: &BTreeSet<ContainerId>, writing: bool) -> BTreeSet<NodeId> {
         let state = self.site.state();
@@ -207,7 +215,10 @@ impl<'s, 'p> Moved<'s, 'p> {
         };
         let mut found = BTreeSet::new();
         for node in names.iter().flat_map(|id| uses.in_state(*id, at)).filter_map(access) {
-            let into = state.each_in_edge(node).filter(|(_, edge)| !matches!(edge.memlet.flow, Flow::Order));
+            let into = state.each_in_edge(node).filter(|(id, edge)| {
+                let moves_nothing = matches!(edge.memlet.flow, Flow::Order);
+                !moves_nothing && (!writing || !self.binds_view(*id))
+            });
             let sources: Vec<NodeId> = into.map(|(_, edge)| edge.src).collect();
             if writing && sources.is_empty() {
                 continue;

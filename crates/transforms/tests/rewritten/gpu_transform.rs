@@ -208,6 +208,45 @@ fn what_no_atomic_step_combines_stays_on_the_host() {
     assert!(refusal.contains("that no atomic step combines"), "{refusal}");
 }
 
+/// Views only name elements: a second one of the same array does not come between a map and its copies.
+#[test]
+fn several_views_of_one_array_are_copied() {
+    let text = "sdfg p {
+  symbol N: i64
+  array A: f64[N + 1]
+  array B: f64[N]
+  view V: f64[N]
+  view W: f64[N]
+  state s {
+    access A
+    access V
+    access W
+    access B
+    bind A -> V: A[0:N]
+    bind A -> W: A[1:N + 1]
+    map m [i = 0:N] {
+      tasklet t (x, z) -> (y) { y = z - x }
+      m.V -> t.x: V[i]
+      m.W -> t.z: W[i]
+      t.y -> m.B: B[i]
+    }
+    V -> m.V
+    W -> m.W
+    m.B -> B
+  }
+}";
+    let kernel = applies(text, &GpuTransform::default());
+    assert!(kernel.contains("V -> \"m.local0\"") && kernel.contains("W -> \"m.local1\""), "{kernel}");
+    // What a view writes is written.
+    let written = text.replace(
+        "    V -> m.V\n",
+        "    tasklet one () -> (y) { y = 1 }\n    one.y -> V: V[0]\n    V -> m.V\n    order V -> m\n",
+    );
+    let written = written.replace("    bind A -> V: A[0:N]\n", "    access C = A\n    bind V -> C: A[0:N]\n");
+    let refusal = refuses(&written, &GpuTransform::default());
+    assert!(refusal.contains("writes it before the map, and after it may be copied"), "{refusal}");
+}
+
 /// Elements that a map may leave as they are keep their old values, which are copied to the device before, if there are any.
 #[test]
 fn a_copy_of_other_elements_would_overwrite_results() {
