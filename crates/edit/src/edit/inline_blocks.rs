@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg_graph::analysis::symbols::{UNDECLARED_SYMBOL, assigned_symbols};
-use sdfg_graph::analysis::{RegionGraph, ancestors};
+use sdfg_graph::analysis::{RegionGraph, ancestors, computes_in_i64, control_code_of, integer_of};
 use sdfg_graph::ir::draft::DraftState;
 use sdfg_graph::ir::{
     Block, BlockId, BlockKind, Branch, ContainerId, Flow, Loop, NestedSdfg, NodeId, NodeKind, RegionId, Sdfg,
@@ -439,35 +439,37 @@ impl<'n> Blocks<'n> {
                         if at.is_some() || !range.is_index() {
                             return None;
                         }
-                        outer.push(Index::Point(range.begin.to_expression()?));
+                        outer.push(Index::Point(control_code_of(caller, &range.begin)?));
                         continue;
                     };
                     if !range.tile.is_one() {
                         return None;
                     }
-                    outer.push(Index::Point(self.index(range, inner)?));
+                    outer.push(Index::Point(index(caller, range, inner)?));
                 }
                 Some(named(access.container, outer))
             }
         }
     }
-    /// An index into the range of a bound part, as an index into the container. The index has names of the caller already.
-    fn index(&self, range: &Range, inner: &Expression) -> Option<Expression> {
-        let is_pure = |value: &Expr| {
-            let reads = |symbol: &Symbol| self.nested.sdfg.find_container(symbol.as_str()).is_some();
-            !value.free_symbols().iter().any(reads)
-        };
-        if let Some(inner) = Expr::from_expression(inner).ok().filter(is_pure) {
-            return (&range.begin + &(&range.step * &inner)).to_expression();
-        }
-        let scaled = if range.step.is_one() {
-            inner.clone()
-        } else {
-            Expression::binary(BinaryOp::Multiply, range.step.to_expression()?, inner.clone())
-        };
-        if range.begin.is_zero() {
-            return Some(scaled);
-        }
-        Some(Expression::binary(BinaryOp::Add, range.begin.to_expression()?, scaled))
+}
+
+/// An index into the range of a bound part, as an index into the container. The index has names of the caller already.
+fn index(caller: &Sdfg, range: &Range, inner: &Expression) -> Option<Expression> {
+    if let Some(inner) = integer_of(caller, inner) {
+        return control_code_of(caller, &(&range.begin + &(&range.step * &inner)));
     }
+    if range.begin.is_zero() && range.step.is_one() {
+        return Some(inner.clone());
+    }
+    let mut index = inner.clone();
+    if !computes_in_i64(caller, inner) {
+        index = Expression::call(UNDECLARED_SYMBOL.name(), vec![index]);
+    }
+    if !range.step.is_one() {
+        index = Expression::binary(BinaryOp::Multiply, control_code_of(caller, &range.step)?, index);
+    }
+    if range.begin.is_zero() {
+        return Some(index);
+    }
+    Some(Expression::binary(BinaryOp::Add, control_code_of(caller, &range.begin)?, index))
 }

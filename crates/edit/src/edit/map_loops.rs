@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use sdfg_graph::analysis::owning_scopes;
 use sdfg_graph::analysis::symbols::bound_symbols;
-use sdfg_graph::ir::{BlockKind, Lifetime, Loop, Map, NodeId, NodeKind, RegionId, StateId};
+use sdfg_graph::analysis::{control_code_of, owning_scopes};
+use sdfg_graph::ir::{BlockKind, Lifetime, Loop, Map, NodeId, NodeKind, RegionId, Sdfg, StateId};
 use sdfg_language::subset::{Range, Subset};
 use sdfg_language::symbolic::{Expr, Symbol};
 use sdfg_language::syntax::{BinaryOp, CompareOp, Expression};
@@ -36,10 +36,9 @@ impl Editor<'_> {
             let reason = "data that flows into the map decides its ranges, and a loop cannot begin with data";
             return Err(refuse(&label, reason));
         }
-        let headers =
-            map.params.iter().zip(&map.ranges.0).map(|(param, range)| {
-                header(param, range, placeholder).map_err(|reason| refuse(&label, reason))
-            });
+        let headers = map.params.iter().zip(&map.ranges.0).map(|(param, range)| {
+            header(sdfg, param, range, placeholder).map_err(|reason| refuse(&label, reason))
+        });
         let headers = headers.collect::<Result<Vec<Loop>, _>>()?;
         let call = self.derived_label(state, &label, "in_order")?;
         self.attempt(|editor| {
@@ -86,13 +85,13 @@ impl Editor<'_> {
 }
 
 /// A loop over a parameter, or the reason for which there is none.
-fn header(param: &Symbol, range: &Range, body: RegionId) -> Result<Loop, &'static str> {
+fn header(sdfg: &Sdfg, param: &Symbol, range: &Range, body: RegionId) -> Result<Loop, &'static str> {
     if !range.tile.is_one() {
         return Err("a range of tiles is no range of a loop");
     }
     let step = range.step.as_int().filter(|step| *step != 0);
     let step = step.ok_or("the direction of a loop is known only if the step is a number other than 0")?;
-    let written = |bound: &Expr| bound.to_expression().ok_or("a bound cannot be written in code");
+    let written = |bound: &Expr| control_code_of(sdfg, bound).ok_or("a bound cannot be written in code");
     let symbol = || Expression::name(param.as_str());
     let (goes_on, moves) =
         if step > 0 { (CompareOp::Less, BinaryOp::Add) } else { (CompareOp::Greater, BinaryOp::Subtract) };

@@ -4,30 +4,27 @@ use std::collections::BTreeSet;
 
 use sdfg_language::subset::Range;
 use sdfg_language::symbolic::{Expr, Symbol};
-use sdfg_language::syntax::{CompareOp, Expression, ExpressionKind};
+use sdfg_language::syntax::{CompareOp, ExpressionKind};
 
+use super::integers::integer_of;
 use super::symbols::assigned_symbols_of;
 use crate::ir::{BlockId, BlockKind, Loop, Sdfg};
 
 /// The symbol of a counted loop and the range that its values at the start of the body lie in: `init` is the begin, the
-/// condition compares the symbol with an end, `update` adds a constant, and the body changes none of these.
+/// condition compares the symbol with an end, `update` adds a constant, and the body changes none of these. The values are those of exact
+/// integers; see [`integer_of`].
 ///
 /// A loop that is left early takes fewer values. `None` for all other loops.
 pub fn counted_range(sdfg: &Sdfg, repeated: &Loop) -> Option<(Symbol, Range)> {
     let symbol = repeated.symbol.as_ref().filter(|_| !repeated.test_after)?;
-    let pure = |expression: &Expression| {
-        let expr = Expr::from_expression(expression).ok()?;
-        let reads = expr.free_symbols().iter().any(|name| sdfg.find_container(name.as_str()).is_some());
-        (!reads).then_some(expr)
-    };
-    let begin = pure(repeated.init.as_ref()?)?;
-    let step = (pure(repeated.update.as_ref()?)? - Expr::symbol(symbol.clone())).as_int()?;
+    let begin = integer_of(sdfg, repeated.init.as_ref()?)?;
+    let step = (integer_of(sdfg, repeated.update.as_ref()?)? - Expr::symbol(symbol.clone())).as_int()?;
     let ExpressionKind::Compare { first, rest } = &repeated.condition.kind else { return None };
     let [(op, bound)] = rest.as_slice() else { return None };
-    if pure(first)?.as_symbol() != Some(symbol) {
+    if integer_of(sdfg, first)?.as_symbol() != Some(symbol) {
         return None;
     }
-    let bound = pure(bound)?;
+    let bound = integer_of(sdfg, bound)?;
     let end = match op {
         CompareOp::Less if step > 0 => bound,
         CompareOp::LessEqual if step > 0 => bound + 1,

@@ -6,17 +6,22 @@
 
 use std::collections::BTreeSet;
 
+use sdfg::analysis::integer_of;
 use sdfg::analysis::symbols::{assigned_symbols, free_symbols};
 use sdfg::edit::{EditError, Editor, Snapshot};
 use sdfg::ir::{BlockId, NodeId, Sdfg, StateId};
 use sdfg::path::{ElementPlace, Target};
-use sdfg::symbolic::{Assumptions, Expr};
+use sdfg::symbolic::Expr;
 use sdfg::syntax::{BinaryOp, CompareOp, Expression, ExpressionKind, parse_expression};
 
 use super::pipeline::within;
 use super::surroundings::surroundings;
 use super::{Application, Claim, Match, Matched, Refusal, TransformError, Transformation, apply};
 use crate::loops::state_block;
+
+/// The reason for which a text states nothing.
+const NO_COMPARISON: &str = "it is no comparison of integers, such as `N >= 2`, that have the same value in code: divisors are numbers, and \
+                             symbols of other types than `i64` stand alone";
 
 /// The conditions of a step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -160,8 +165,7 @@ pub(crate) fn stated(
         let expression = parse_expression(text)
             .map_err(|errors| wrong(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")))?;
         let mut found = Vec::new();
-        comparisons(&expression, &mut found)
-            .ok_or_else(|| wrong("it is no comparison of integers, such as `N >= 2`".to_owned()))?;
+        comparisons(sdfg, &expression, &mut found).ok_or_else(|| wrong(NO_COMPARISON.to_owned()))?;
         let names: BTreeSet<_> = found
             .iter()
             .flat_map(|(left, _, right)| left.free_symbols().into_iter().chain(right.free_symbols()))
@@ -175,20 +179,16 @@ pub(crate) fn stated(
 }
 
 /// Adds the comparisons that a condition joins by `and`; `None` if it is another expression.
-fn comparisons(expression: &Expression, found: &mut Vec<Comparison>) -> Option<()> {
+fn comparisons(sdfg: &Sdfg, expression: &Expression, found: &mut Vec<Comparison>) -> Option<()> {
     match &expression.kind {
         ExpressionKind::Binary { op: BinaryOp::And, left, right } => {
-            comparisons(left, found)?;
-            comparisons(right, found)
+            comparisons(sdfg, left, found)?;
+            comparisons(sdfg, right, found)
         }
         ExpressionKind::Compare { first, rest } => {
-            let integer = |expression: &Expression| {
-                let expr = Expr::from_expression(expression).ok()?;
-                expr.is_integral(&Assumptions::new()).is_proved().then_some(expr)
-            };
-            let mut left = integer(first)?;
+            let mut left = integer_of(sdfg, first)?;
             for (op, right) in rest {
-                let right = integer(right)?;
+                let right = integer_of(sdfg, right)?;
                 found.push((left, *op, right.clone()));
                 left = right;
             }

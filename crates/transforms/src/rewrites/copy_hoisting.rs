@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::analysis::executions::{ExecutionTable, Frequency};
 use sdfg::analysis::symbols::{assigned_symbols_of, free_symbols_of_container, free_symbols_of_memlet};
-use sdfg::analysis::{DominatorTree, Use};
+use sdfg::analysis::{DominatorTree, Use, computes_in_i64};
 use sdfg::dtype::ScalarType;
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{Access, BlockId, BlockKind, ContainerId, EdgeId, Flow, Lifetime, Loop, Memlet, Sdfg};
@@ -389,7 +389,12 @@ impl<'p> RepeatedCopy<'p> {
             let reason = format!("counts with `{symbol}`, whose type is not `i64`");
             return Err(Refusal::structure(label, reason));
         }
-        let first = BTreeMap::from([(symbol.to_string(), init.clone())]);
+        let mut init = init.clone();
+        // Beside narrow symbols, a literal would take their type.
+        if !computes_in_i64(sdfg, &init) || !computes_in_i64(sdfg, &repeated.condition) {
+            init = Expression::call(ScalarType::I64.name(), vec![init]);
+        }
+        let first = BTreeMap::from([(symbol.to_string(), init)]);
         Ok(Some(repeated.condition.replace_names(&first)))
     }
 }

@@ -1,10 +1,9 @@
 //! [`DeadStateElimination`].
 
-use sdfg::analysis::RegionGraph;
-use sdfg::analysis::symbols::UNDECLARED_SYMBOL;
+use sdfg::analysis::{RegionGraph, integer_of};
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{BlockId, BlockKind, Branch, RegionId, Sdfg};
-use sdfg::symbolic::{Assumptions, Expr, Symbol, Truth};
+use sdfg::symbolic::{Assumptions, Truth};
 use sdfg::syntax::{BinaryOp, CompareOp, Expression, ExpressionKind, UnaryOp};
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +22,7 @@ use crate::pattern::{BlockClass, Pattern};
 /// # Refusals
 ///
 /// - The block may run: a condition that reads data, or whose symbols are not known well enough, is not
-///   decided.
+///   decided. So is one that divides or shifts by a symbol, or computes with a symbol of another type than `i64`.
 /// - All arms of the branch may be taken.
 ///
 /// # Before
@@ -161,7 +160,7 @@ fn decided(sdfg: &Sdfg, condition: &Expression, known: &Assumptions) -> Option<b
         }
         ExpressionKind::Compare { first, rest } => {
             let [(op, right)] = rest.as_slice() else { return None };
-            let (left, right) = (integer(sdfg, first)?, integer(sdfg, right)?);
+            let (left, right) = (integer_of(sdfg, first)?, integer_of(sdfg, right)?);
             let truth = match op {
                 CompareOp::Less => left.lt(&right, known),
                 CompareOp::LessEqual => left.le(&right, known),
@@ -190,17 +189,6 @@ fn from(truth: Truth) -> Option<bool> {
         Truth::Refuted => Some(false),
         Truth::Unknown => None,
     }
-}
-
-/// An integer over symbols of the type of indices: others may wrap.
-fn integer(sdfg: &Sdfg, expression: &Expression) -> Option<Expr> {
-    let expr = Expr::from_expression(expression).ok()?;
-    let is_index = |symbol: &Symbol| {
-        sdfg.symbol_type(symbol).unwrap_or(UNDECLARED_SYMBOL) == UNDECLARED_SYMBOL
-            && sdfg.find_container(symbol.as_str()).is_none()
-    };
-    let is_integer = expr.is_integral(&Assumptions::new()).is_proved();
-    (is_integer && expr.free_symbols().iter().all(is_index)).then_some(expr)
 }
 
 impl Transformation for DeadStateElimination {

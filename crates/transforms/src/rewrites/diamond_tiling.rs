@@ -14,7 +14,7 @@ use sdfg::symbolic::{Expr, Symbol};
 use sdfg::syntax::{BinaryOp, CompareOp, Expression};
 use serde::{Deserialize, Serialize};
 
-use super::{anchored, described, loop_to_map};
+use super::{anchored, described, iterations, loop_to_map};
 use crate::engine::{
     Claim, Evidence, Group, Match, Metadata, Parameter, Refusal, Site, Soundness, Tables, Transformation,
     state_of,
@@ -489,10 +489,7 @@ impl Transformation for DiamondTiling {
             return Err(EditError::NoBlock(block));
         };
         let label = editor.sdfg().block(block).label.clone();
-        let written = |value: &Expr| {
-            let reason = "its bounds are no expressions of control flow";
-            value.to_expression().ok_or_else(|| EditError::ControlFlow { label: label.clone(), reason })
-        };
+        let written = |sdfg: &Sdfg, value: &Expr| iterations::bound(sdfg, &label, value);
         let fresh = |editor: &mut Editor<'_>, role: &str| {
             let name = editor.derived_container_name(symbol.as_str(), role);
             Symbol::new(&name).map_err(|_| EditError::InvalidName { name })
@@ -503,14 +500,14 @@ impl Transformation for DiamondTiling {
         let name = || Expression::name(time.as_str());
         let header = Loop {
             symbol: Some(time.clone()),
-            init: Some(written(&range.begin)?),
-            condition: Expression::compare(CompareOp::Less, name(), written(&range.end)?),
+            init: Some(written(editor.sdfg(), &range.begin)?),
+            condition: Expression::compare(CompareOp::Less, name(), written(editor.sdfg(), &range.end)?),
             update: Some(Expression::binary(BinaryOp::Add, name(), Expression::integer(self.steps))),
             ..repeated.clone()
         };
         let times = editor.derived_block_label(&label, "times");
         editor.wrap_in_loop(block, &times, header)?;
-        let end = written(&Expr::min(&range.end, &after))?;
+        let end = written(editor.sdfg(), &Expr::min(&range.end, &after))?;
         editor.change_block(block, |block| {
             if let BlockKind::Loop(repeated) = &mut block.kind {
                 repeated.init = Some(Expression::name(time.as_str()));

@@ -6,7 +6,7 @@ use sdfg::analysis::dependence::{AccessMode, IteratedAccess, Iteration, Iteratio
 use sdfg::analysis::symbols::bound_symbols;
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{
-    BlockId, BlockKind, ContainerId, ContainerKind, Flow, Layout, Lifetime, NodeId, NodeKind, StateId,
+    BlockId, BlockKind, ContainerId, ContainerKind, Flow, Layout, Lifetime, NodeId, NodeKind, Sdfg, StateId,
     Transition,
 };
 use sdfg::subset::Range;
@@ -361,10 +361,7 @@ impl Transformation for DoubleBuffering {
         });
         let Some((parts, symbol, range, body, runs)) = known else { return Err(EditError::NoBlock(block)) };
         let label = editor.sdfg().block(block).label.clone();
-        let written = |value: &Expr| {
-            let reason = "its bounds are no expressions of control flow";
-            value.to_expression().ok_or_else(|| EditError::ControlFlow { label: label.clone(), reason })
-        };
+        let written = |sdfg: &Sdfg, value: &Expr| iterations::bound(sdfg, &label, value);
         let fill = parts.state_block;
         // A buffer is filled in one execution of the state and read in the next one.
         editor.change_container(parts.container, |container| container.lifetime = Lifetime::Sdfg)?;
@@ -386,7 +383,11 @@ impl Transformation for DoubleBuffering {
         })?;
         // Without iterations, nothing is filled.
         let goes_on = if ascends { CompareOp::Less } else { CompareOp::Greater };
-        let is_there = Expression::compare(goes_on, written(&range.begin)?, written(&range.end)?);
+        let is_there = Expression::compare(
+            goes_on,
+            written(editor.sdfg(), &range.begin)?,
+            written(editor.sdfg(), &range.end)?,
+        );
         if !runs {
             editor.guard_block(block, &is_there, false)?;
         }
@@ -398,7 +399,7 @@ impl Transformation for DoubleBuffering {
         editor.copy_nodes(parts.state, process_state)?;
         editor.remove_block(fill)?;
         editor.change_region(body, |region| region.start = Some(process))?;
-        let bound = written(&(&range.end - &range.step))?;
+        let bound = written(editor.sdfg(), &(&range.end - &range.step))?;
         editor.change_block(block, |found| {
             if let BlockKind::Loop(repeated) = &mut found.kind {
                 repeated.condition = Expression::compare(goes_on, Expression::name(symbol.as_str()), bound);

@@ -2,14 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use sdfg::analysis::RegionGraph;
 use sdfg::analysis::region_graph::tried_transitions;
+use sdfg::analysis::{RegionGraph, control_code_of};
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{Block, BlockId, BlockKind, Branch, RegionId, Sdfg, Transition};
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::syntax::Expression;
 
 use crate::engine::Refusal;
+
+/// The reason for which loops that a rewrite makes have no bounds.
+pub(super) const NO_BOUND: &str = "its bounds are no expressions of control flow";
+
+/// A bound of a loop in code.
+pub(super) fn bound(sdfg: &Sdfg, label: &str, value: &Expr) -> Result<Expression, EditError> {
+    let refused = || EditError::ControlFlow { label: label.to_owned(), reason: NO_BOUND };
+    control_code_of(sdfg, value).ok_or_else(refused)
+}
 
 /// Refuses a body that may end in the middle: after a block none of whose transitions is taken.
 pub(super) fn ends_at_its_ends(sdfg: &Sdfg, label: &str, body: RegionId) -> Result<(), Refusal> {

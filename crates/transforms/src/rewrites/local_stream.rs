@@ -28,7 +28,7 @@ use crate::pattern::{NodeClass, Pattern};
 ///
 /// # Refusals
 ///
-/// - The inner map pushes nothing to the stream.
+/// - The inner map pushes nothing to the stream, or a user wrote the memlet outside of it.
 /// - The stream is an array of queues among which the inner map chooses.
 /// - The stream is in memory of a device, where kernels push to it.
 /// - The inner map may wait: what it waits for may need an element that the local stream still holds.
@@ -175,6 +175,10 @@ impl Transformation for LocalStream {
             return Err(Refusal::Parameter { parameter: "stream", reason });
         };
         let container = site.sdfg.container(id);
+        // The copy waits for as many elements as the memlet says.
+        if state.edge(chosen).memlet.declared {
+            return Err(Refusal::structure(site.label(1), "has a memlet whose subset is declared"));
+        }
         if container.storage == Storage::GpuGlobal {
             let reason = "is in memory of a device, where no iteration has a stream of its own";
             return Err(Refusal::container(&container.name, reason));

@@ -1,7 +1,7 @@
 //! [`LoopPeeling`].
 
 use sdfg::edit::{EditError, Editor};
-use sdfg::ir::BlockKind;
+use sdfg::ir::{BlockKind, Sdfg};
 use sdfg::symbolic::Expr;
 use sdfg::syntax::{CompareOp, Expression};
 use serde::{Deserialize, Serialize};
@@ -152,18 +152,17 @@ impl Transformation for LoopPeeling {
         });
         let Some((symbol, range, body)) = counted else { return Err(EditError::NoBlock(block)) };
         let label = editor.sdfg().block(block).label.clone();
-        let not_expressible = || EditError::ControlFlow {
-            label: label.clone(),
-            reason: "its bounds are no expressions of control flow",
-        };
-        let written = |value: &Expr| value.to_expression().ok_or_else(not_expressible);
+        let written = |sdfg: &Sdfg, value: &Expr| iterations::bound(sdfg, &label, value);
         let ascends = range.step.as_int().is_some_and(|step| step > 0);
         let goes_on = if ascends { CompareOp::Less } else { CompareOp::Greater };
         let at = |number: i64| &range.begin + &(&range.step * &Expr::int(number));
         let mut next = block;
         for number in (0..self.count).rev() {
             let value = at(number);
-            let is_there = Expression::compare(goes_on, written(&value)?, written(&range.end)?);
+            let is_there = {
+                let sdfg = editor.sdfg();
+                Expression::compare(goes_on, written(sdfg, &value)?, written(sdfg, &range.end)?)
+            };
             let copy = iterations::copy_of(editor, (block, body), (&symbol, &value), Some(is_there))?;
             if next == block {
                 iterations::redirect_to(editor, block, copy.start)?;
@@ -173,7 +172,7 @@ impl Transformation for LoopPeeling {
             iterations::go_on(editor, &copy, next)?;
             next = copy.start;
         }
-        let init = written(&at(self.count))?;
+        let init = written(editor.sdfg(), &at(self.count))?;
         editor.change_block(block, |block| {
             if let BlockKind::Loop(repeated) = &mut block.kind {
                 repeated.init = Some(init);

@@ -1,12 +1,12 @@
 //! [`LoopStripMining`].
 
 use sdfg::edit::{EditError, Editor};
-use sdfg::ir::{BlockKind, Loop};
+use sdfg::ir::{BlockKind, Loop, Sdfg};
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::syntax::{BinaryOp, CompareOp, Expression};
 use serde::{Deserialize, Serialize};
 
-use super::{anchored, described};
+use super::{anchored, described, iterations};
 use crate::engine::{
     Evidence, Group, Match, Metadata, Parameter, Refusal, Site, Soundness, Tables, Transformation,
 };
@@ -141,13 +141,10 @@ impl Transformation for LoopStripMining {
         });
         let Some((symbol, range, repeated)) = counted else { return Err(EditError::NoBlock(block)) };
         let label = editor.sdfg().block(block).label.clone();
-        let not_expressible = || EditError::ControlFlow {
-            label: label.clone(),
-            reason: "its bounds are no expressions of control flow",
-        };
-        let written = |value: &Expr| value.to_expression().ok_or_else(not_expressible);
+        let written = |sdfg: &Sdfg, value: &Expr| iterations::bound(sdfg, &label, value);
         let step = range.step.as_int().and_then(|step| step.checked_mul(self.size));
-        let step = step.ok_or_else(not_expressible)?;
+        let step = step
+            .ok_or_else(|| EditError::ControlFlow { label: label.clone(), reason: iterations::NO_BOUND })?;
         let name = editor.derived_container_name(symbol.as_str(), "strip");
         let strip = Symbol::new(&name).map_err(|_| EditError::InvalidName { name })?;
         let after = &Expr::symbol(strip.clone()) + &Expr::int(step);
@@ -159,8 +156,8 @@ impl Transformation for LoopStripMining {
         let counter = |symbol: &Symbol| Expression::name(symbol.as_str());
         let header = Loop {
             symbol: Some(strip.clone()),
-            init: Some(written(&range.begin)?),
-            condition: Expression::compare(goes_on, counter(&strip), written(&range.end)?),
+            init: Some(written(editor.sdfg(), &range.begin)?),
+            condition: Expression::compare(goes_on, counter(&strip), written(editor.sdfg(), &range.end)?),
             update: Some(Expression::binary(
                 next,
                 counter(&strip),
@@ -168,7 +165,7 @@ impl Transformation for LoopStripMining {
             )),
             ..repeated
         };
-        let condition = Expression::compare(goes_on, counter(&symbol), written(&end)?);
+        let condition = Expression::compare(goes_on, counter(&symbol), written(editor.sdfg(), &end)?);
         let strips = editor.derived_block_label(&label, "strips");
         editor.wrap_in_loop(block, &strips, header)?;
         editor.change_block(block, |block| {

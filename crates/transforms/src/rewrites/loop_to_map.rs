@@ -31,7 +31,8 @@ use crate::pattern::{BlockClass, Pattern};
 /// - Two accesses, at least one of them a write, may touch the same element in different iterations. The
 ///   proof compares every write of the body with every other access of the container, for all pairs of
 ///   iterations. Anything that is not proved refuses.
-/// - The loop may be left early, or counts with another symbol than one of type `i64`.
+/// - The loop may be left early, or counts with another symbol than one of type `i64`. Its bounds divide or shift by a symbol, or
+///   compute with a symbol of another type.
 /// - A symbol that the body sets is read in an iteration before it is set, or after the loop.
 /// - The body has streams, references or foreign functions, or a view of something that it writes.
 ///

@@ -153,7 +153,8 @@ pub(super) fn copyable_with_symbols(site: &Site<'_>) -> Result<(), Refusal> {
     copyable_with_symbols_at(site, site.found.node(0))
 }
 
-fn copyable_with_symbols_at(site: &Site<'_>, entry: NodeId) -> Result<(), Refusal> {
+/// Refuses a map that writes what gives it a symbol: where it begins again, it would read another value.
+pub(super) fn keeps_its_symbols(site: &Site<'_>, entry: NodeId) -> Result<(), Refusal> {
     let state = site.state();
     let touched = touched(site, state, entry);
     for (_, edge) in state.each_in_edge(entry).filter(|(_, edge)| edge.given_symbol().is_some()) {
@@ -165,6 +166,12 @@ fn copyable_with_symbols_at(site: &Site<'_>, entry: NodeId) -> Result<(), Refusa
             }
         }
     }
+    Ok(())
+}
+
+fn copyable_with_symbols_at(site: &Site<'_>, entry: NodeId) -> Result<(), Refusal> {
+    let state = site.state();
+    keeps_its_symbols(site, entry)?;
     for edge in site.edges_within(entry) {
         for access in state.edge(edge).memlet.accesses() {
             let container = site.sdfg.container(access.container);

@@ -9,7 +9,7 @@ use sdfg::subset::{Range, Subset};
 use sdfg::symbolic::{Assumptions, Expr, Sign, Symbol};
 use serde::{Deserialize, Serialize};
 
-use super::{Size, anchored, described, nested_maps};
+use super::{Size, anchored, described, map_split, nested_maps};
 use crate::engine::{
     Claim, Evidence, Group, Match, Metadata, Parameter, Refusal, Site, Soundness, Transformation,
 };
@@ -36,6 +36,7 @@ use crate::pattern::{NodeClass, Pattern};
 /// - There are more sizes than dimensions, a size uses an unknown symbol, or is not proved to be positive.
 /// - A tiled range depends on a parameter of the map, or is a range of tiles.
 /// - The sign of a step is not known.
+/// - An element gives the map a symbol, and the map writes its container: each tile would read it again.
 /// - With `divides_evenly`: it is not proved that the size divides the range.
 ///
 /// # Before
@@ -195,6 +196,7 @@ impl MapTiling {
         for Tiled { at, .. } in self.tiled(map, &site.known_in(scope), &mut evidence, names)? {
             nested_maps::independent(&Subset(vec![map.ranges.0[at].clone()]), &bound)?;
         }
+        map_split::keeps_its_symbols(site, entry)?;
         nested_maps::no_declared_memlets(site, &[entry])?;
         Ok(evidence)
     }

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sdfg::analysis::callbacks::calls_back;
 use sdfg::analysis::symbols::{UNDECLARED_SYMBOL, bound_symbols};
-use sdfg::analysis::{ScopeTree, is_leaf};
+use sdfg::analysis::{ScopeTree, control_code_of, is_leaf};
 use sdfg::dtype::ElementType;
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{
-    BlockId, BlockKind, Connector, ContainerId, ContainerKind, EdgeId, Flow, Lifetime, Map, NodeId, NodeKind,
-    Sdfg, State, StateId, Tasklet, TaskletBody,
+    BlockId, BlockKind, Connector, ContainerId, ContainerKind, Edge, EdgeId, Flow, Lifetime, Map, NodeId,
+    NodeKind, Sdfg, State, StateId, Tasklet, TaskletBody,
 };
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::syntax::{
@@ -43,6 +44,7 @@ use crate::pattern::{NodeClass, Pattern};
 ///   in a scope.
 /// - A node reads the scalar beside the write of its state, without an order among the two.
 /// - A write computes more than integer arithmetic of elements and symbols.
+/// - A node that comes before the scalar, but not before what writes it, changes an element of its value.
 /// - A reader is a foreign function, or gives another meaning to the name.
 /// - The code of a tasklet has a variable of the name.
 ///
@@ -203,7 +205,7 @@ fn in_state(site: &Site<'_>, uses: &mut Uses, block: BlockId, id: StateId) -> Re
     for (edge, content) in state.edges().filter(|(edge, _)| is_leaf(state, *edge)) {
         let memlet = &content.memlet;
         if memlet.write_access().is_some_and(|access| access.container == uses.id) {
-            let found = write(sdfg, &tree, (block, id), edge)?;
+            let found = write(site, &tree, (block, id), edge)?;
             if written.replace(found).is_some() {
                 return Err(refuse("is written several times in a state"));
             }
@@ -249,11 +251,12 @@ fn joined(state: &State, nodes: impl IntoIterator<Item = NodeId>, forward: bool)
 
 /// A write as an assignment.
 fn write(
-    sdfg: &Sdfg,
+    site: &Site<'_>,
     tree: &ScopeTree,
     (block, id): (BlockId, StateId),
     edge: EdgeId,
 ) -> Result<Written, Refusal> {
+    let sdfg = site.sdfg;
     let state = sdfg.state(id);
     let content = state.edge(edge);
     let (src, node) = (content.src, content.dst);
@@ -266,7 +269,15 @@ fn write(
         return Err(refuse("writes the scalar in a scope"));
     }
     let before = joined(state, [node], false);
-    let done = |code, value| Ok(Written { block, state: id, node, code, value, before });
+    let done = |code, value| {
+        // The transition reads behind all that comes before the scalar, and not only behind what the write waits for.
+        match changed_late(site, state, &value, [src, node], &before) {
+            Some(name) => {
+                Err(refuse(&format!("reads `{name}`, which is changed before the scalar is written")))
+            }
+            None => Ok(Written { block, state: id, node, code, value, before }),
+        }
+    };
     match (&state.node(src).kind, &content.memlet.flow) {
         (NodeKind::Access(_), Flow::Copy { .. }) => {
             let value =
@@ -283,6 +294,27 @@ fn write(
     }
 }
 
+/// A container of a value that nodes may change which come before the scalar, but not before the node that writes it.
+fn changed_late(
+    site: &Site<'_>,
+    state: &State,
+    value: &Expression,
+    [src, node]: [NodeId; 2],
+    before: &BTreeSet<NodeId>,
+) -> Option<String> {
+    let early = joined(state, [src], false);
+    let late: Vec<NodeId> = before.difference(&early).copied().filter(|late| *late != node).collect();
+    let read = value.names().into_iter().filter_map(|name| site.sdfg.find_container(name));
+    let is_changed = |id: ContainerId| {
+        let same = site.same_memory(id);
+        let writes = |edge: &Edge| edge.memlet.write_access().is_some_and(|to| same.contains(&to.container));
+        late.iter().any(|late| {
+            calls_back(&state.node(*late).kind) || state.each_in_edge(*late).any(|(_, edge)| writes(edge))
+        })
+    };
+    read.into_iter().find(|id| is_changed(*id)).map(|id| site.sdfg.container(id).name.clone())
+}
+
 /// The element that an edge reads, in control flow.
 fn element(sdfg: &Sdfg, state: &State, edge: EdgeId) -> Option<Expression> {
     let access = state.edge(edge).memlet.read_access()?;
@@ -296,7 +328,7 @@ fn element(sdfg: &Sdfg, state: &State, edge: EdgeId) -> Option<Expression> {
         return Some(name);
     }
     let index = |range: &sdfg::subset::Range| {
-        range.is_index().then(|| range.begin.to_expression().map(Index::Point)).flatten()
+        range.is_index().then(|| control_code_of(sdfg, &range.begin).map(Index::Point)).flatten()
     };
     let indices = access.subset().0.iter().map(index).collect::<Option<Vec<_>>>()?;
     let base = Name { text: container.name.clone(), span: name.span };

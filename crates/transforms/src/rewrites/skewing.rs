@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sdfg::analysis::symbols::bound_symbols;
 use sdfg::edit::{EditError, Editor};
-use sdfg::ir::{BlockId, BlockKind, Loop, RegionId};
+use sdfg::ir::{BlockId, BlockKind, Loop, RegionId, Sdfg};
 use sdfg::subset::Range;
 use sdfg::symbolic::{Expr, Symbol};
 use sdfg::syntax::{BinaryOp, CompareOp, Expression};
 use serde::{Deserialize, Serialize};
 
-use super::{anchored, described};
+use super::{anchored, described, iterations};
 use crate::engine::{
     Claim, Evidence, Group, Match, Matched, Metadata, Parameter, Refusal, Site, Soundness, Tables,
     Transformation, state_of,
@@ -307,10 +307,7 @@ impl Transformation for Skewing {
         });
         let Some((inner, (i, rows), (j, cells), body)) = known else { return Err(EditError::NoBlock(outer)) };
         let label = editor.sdfg().block(outer).label.clone();
-        let written = |value: &Expr| {
-            let reason = "its bounds are no expressions of control flow";
-            value.to_expression().ok_or_else(|| EditError::ControlFlow { label: label.clone(), reason })
-        };
+        let written = |sdfg: &Sdfg, value: &Expr| iterations::bound(sdfg, &label, value);
         let name = editor.derived_container_name(j.as_str(), "wave");
         let wave = Symbol::new(&name).map_err(|_| EditError::InvalidName { name })?;
         let (factor, at) = (Expr::int(self.factor), Expr::symbol(wave.clone()));
@@ -328,7 +325,7 @@ impl Transformation for Skewing {
         let value = &at - &(&factor * &Expr::symbol(i.clone()));
         substitute(editor, body, &BTreeMap::from([(j, value)]))?;
         for (block, symbol, range) in [(outer, wave, waves), (inner, i, rows)] {
-            let (begin, end) = (written(&range.begin)?, written(&range.end)?);
+            let (begin, end) = (written(editor.sdfg(), &range.begin)?, written(editor.sdfg(), &range.end)?);
             editor.change_block(block, |found| {
                 if let BlockKind::Loop(repeated) = &mut found.kind {
                     let counter = || Expression::name(symbol.as_str());

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use sdfg::analysis::callbacks::state_calls_back;
-use sdfg::analysis::symbols::free_symbols_of_state;
+use sdfg::analysis::symbols::{free_symbols_of_container, free_symbols_of_state};
 use sdfg::analysis::{AccessSets, bound_alias};
 use sdfg::edit::{EditError, Editor, stream_of_one_state};
 use sdfg::ir::{BlockId, BlockKind, ContainerId, ContainerKind, Flow, Sdfg, State, Transition};
-use sdfg::symbolic::{Expr, Symbol};
+use sdfg::symbolic::Symbol;
 use serde::{Deserialize, Serialize};
 
 use super::{anchored, described};
@@ -26,7 +26,8 @@ use crate::pattern::{BlockClass, Pattern};
 /// - The first state goes on to several blocks, or with a condition.
 /// - The second state is reached in other ways, too.
 /// - A symbol is set in between, and the first state begins a region: no transition before it can set the symbol.
-/// - The first state uses such a symbol, or writes data that its value reads.
+/// - The first state uses such a symbol, also in the size of a container, or writes data that its value reads, or accesses a stream
+///   whose length its value reads.
 /// - A transition to the first state sets such a symbol, too, or one that its value reads.
 /// - Both states call functions of the caller, whose order would not be kept.
 /// - Both states use a stream that is empty when a state begins (lifetime `state`).
@@ -265,6 +266,10 @@ fn assigned_before(site: &Site<'_>, first: BlockId, after: &Transition) -> Resul
         if state_calls_back(state) || sdfg.container(id).is_alias() || writes(state, &same) {
             return refused(format!("may write `{name}`, which an assignment after it reads"));
         }
+        // A pop reads an element, and changes the length.
+        if sdfg.container(id).is_stream() && same.iter().any(|id| state.accesses_of(*id).next().is_some()) {
+            return refused(format!("accesses `{name}`, whose length an assignment after it reads"));
+        }
     }
     for (symbol, _) in sdfg.transitions_to(first).iter().flat_map(|id| &sdfg.transition(*id).assignments) {
         let is_set_twice = after.assignments.iter().any(|(other, _)| other == symbol);
@@ -282,9 +287,7 @@ fn symbols_of(sdfg: &Sdfg, state: &State) -> BTreeSet<Symbol> {
     let mut used = free_symbols_of_state(state);
     for container in state.nodes().filter_map(|(_, node)| node.kind.container()).map(|id| sdfg.container(id))
     {
-        used.extend(container.shape().iter().flat_map(Expr::free_symbols));
-        let strides = container.kind.layout().into_iter().flat_map(|layout| &layout.strides);
-        used.extend(strides.flat_map(Expr::free_symbols));
+        used.extend(free_symbols_of_container(container));
     }
     used
 }

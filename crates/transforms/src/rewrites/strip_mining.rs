@@ -20,6 +20,7 @@ use crate::pattern::{NodeClass, Pattern};
 /// - The map has fewer dimensions.
 /// - The size is not proved to be positive, or the sign of the step is not known.
 /// - The range depends on a parameter of the map, or is a range of tiles.
+/// - An element gives the map a symbol, and the map writes its container: each strip would read it again.
 ///
 /// # Before
 ///

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use sdfg::analysis::integer_of;
 use sdfg::analysis::symbols::{assigned_symbols, bound_symbols};
 use sdfg::edit::{EditError, Editor};
 use sdfg::ir::{Container, Sdfg, State, StateId, TransitionId};
@@ -27,6 +28,7 @@ use crate::pattern::{BlockClass, Pattern};
 /// # Refusals
 ///
 /// - The value is no integer expression of symbols, or reads data.
+/// - The value may be another one in code: it divides or shifts by a symbol, or computes with a symbol of another type than `i64`.
 /// - Another transition or loop sets the symbol, or the caller gives it a value.
 /// - Something sets a symbol of the value.
 /// - A place may read the symbol before the assignment.
@@ -108,9 +110,9 @@ fn propagated(site: &Site<'_>, id: TransitionId, symbol: &Symbol) -> Result<Expr
     let transition = sdfg.transition(id);
     let value = transition.assignments.iter().find(|(own, _)| own == symbol).map(|(_, value)| value);
     let refuse = |reason: String| Refusal::Unproved { about: symbol.to_string(), needed: reason };
-    let value = value.and_then(|value| Expr::from_expression(value).ok());
+    let value = value.and_then(|value| integer_of(sdfg, value));
     let Some(value) = value else {
-        return Err(refuse("its value is an integer expression of symbols".to_owned()));
+        return Err(refuse("its value is an integer of symbols, exact also in code".to_owned()));
     };
     let assigned = assigned_symbols(sdfg);
     if assigned.iter().filter(|own| *own == symbol).count() > 1 {

@@ -14,8 +14,9 @@ pub(crate) fn parsed(text: &str) -> Sdfg {
 }
 
 /// Small integers for an argument, different for each container.
-fn values(container: &Container, seed: i64, n: i64) -> Tensor {
-    let extent = |extent: &sdfg::symbolic::Expr| extent.eval(&|_: &Symbol| Some(n)).expect("an extent");
+fn values(container: &Container, seed: i64, symbols: &dyn Fn(&Symbol) -> Option<i64>) -> Tensor {
+    let extent =
+        |extent: &sdfg::symbolic::Expr| extent.eval(&|symbol: &Symbol| symbols(symbol)).expect("an extent");
     let shape: Vec<i64> = match &container.kind {
         ContainerKind::Scalar => Vec::new(),
         _ => container.shape().iter().map(extent).collect(),
@@ -25,6 +26,7 @@ fn values(container: &Container, seed: i64, n: i64) -> Tensor {
     let bytes = match container.element.to_string().as_str() {
         "f64" => numbers.flat_map(f64::to_le_bytes).collect(),
         "f32" => numbers.flat_map(|value| (value as f32).to_le_bytes()).collect(),
+        "i64" => numbers.flat_map(|value| (value as i64).to_le_bytes()).collect(),
         "i32" => numbers.flat_map(|value| (value as i32).to_le_bytes()).collect(),
         "bool" => numbers.map(|value| u8::from(value > 0.0)).collect(),
         other => panic!("no values of type {other}"),
@@ -39,17 +41,26 @@ pub(crate) fn results(program: &Sdfg, n: i64, order: Order) -> Result<Arguments,
 
 /// As [`results`], on a number of ranks.
 pub(crate) fn results_on(program: &Sdfg, n: i64, order: Order, ranks: u32) -> Result<Arguments, String> {
+    let options = Options { order, ranks, ..Options::default() };
+    results_of(program, &|_| Some(n), &options)
+}
+
+/// The arguments after a run with values of symbols.
+pub(crate) fn results_of(
+    program: &Sdfg,
+    symbols: &dyn Fn(&Symbol) -> Option<i64>,
+    options: &Options<'_>,
+) -> Result<Arguments, String> {
     let valid = validate(program.clone()).map_err(|rejected| format!("{:?}", rejected.diagnostics))?;
     let mut interpreter = Interpreter::new(&valid).map_err(|error| error.to_string())?;
     let mut arguments = Arguments::new();
     for (symbol, _) in program.symbols() {
-        arguments.set_symbol(symbol.as_str(), n);
+        arguments.set_symbol(symbol.as_str(), symbols(symbol).expect("a value for each symbol"));
     }
     for (seed, (_, container)) in (0..).zip(program.arguments()) {
-        arguments.set(&container.name, values(container, seed, n));
+        arguments.set(&container.name, values(container, seed, symbols));
     }
-    let options = Options { order, ranks, ..Options::default() };
-    interpreter.run(&mut arguments, &options).map_err(|error| error.to_string())?;
+    interpreter.run(&mut arguments, options).map_err(|error| error.to_string())?;
     Ok(arguments)
 }
 

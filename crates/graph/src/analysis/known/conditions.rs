@@ -4,13 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use sdfg_language::dtype::ScalarType;
-use sdfg_language::symbolic::{Assumptions, Expr, Symbol};
+use sdfg_language::symbolic::{Expr, Symbol};
 use sdfg_language::syntax::{BinaryOp, CompareOp, Expression, ExpressionKind, UnaryOp};
 
 use crate::analysis::dominators::DominatorTree;
+use crate::analysis::integers::integer_of;
 use crate::analysis::region_graph::{RegionGraph, tried_transitions};
-use crate::analysis::symbols::{UNDECLARED_SYMBOL, assigned_symbols_of};
+use crate::analysis::symbols::assigned_symbols_of;
 use crate::ir::{BlockId, Branch, RegionId, Sdfg};
 
 /// Expressions that are not negative when an arm of a branch begins: its own condition holds, and those before it do not.
@@ -94,9 +94,9 @@ fn facts(sdfg: &Sdfg, condition: &Expression, holds: bool, found: &mut Vec<Expr>
         }
         // Of a chain that does not hold, some comparison does not.
         ExpressionKind::Compare { first, rest } if holds || rest.len() == 1 => {
-            let mut left = integer(sdfg, first);
+            let mut left = integer_of(sdfg, first);
             for (op, right) in rest {
-                let right = integer(sdfg, right);
+                let right = integer_of(sdfg, right);
                 if let (Some(left), Some(right)) = (&left, &right) {
                     found.extend(compared(left, if holds { *op } else { negated(*op) }, right));
                 }
@@ -115,17 +115,6 @@ fn facts(sdfg: &Sdfg, condition: &Expression, holds: bool, found: &mut Vec<Expr>
         | ExpressionKind::Call { .. }
         | ExpressionKind::Subscript { .. } => {}
     }
-}
-
-/// An integer over symbols. Arithmetic on narrower or unsigned symbols may wrap and is left out.
-fn integer(sdfg: &Sdfg, expression: &Expression) -> Option<Expr> {
-    let expr = Expr::from_expression(expression).ok()?;
-    let is_index = |symbol: &Symbol| {
-        let ty = sdfg.symbol_type(symbol).unwrap_or(UNDECLARED_SYMBOL);
-        ty == ScalarType::I64 && sdfg.find_container(symbol.as_str()).is_none()
-    };
-    let is_integer = expr.is_integral(&Assumptions::new()).is_proved();
-    (is_integer && expr.free_symbols().iter().all(is_index)).then_some(expr)
 }
 
 /// Expressions that are non-negative if the comparison of two integers holds.

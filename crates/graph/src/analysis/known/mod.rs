@@ -260,7 +260,7 @@ mod tests {
   symbol k: i64
   array A: f64[4]
 
-  if sizes: N > 10 and k > 2 and M > 3 {
+  if sizes: N > 10 and k > 2 and M + 1 > 4 {
     for rounds: k = 0:4 {
       state s {
         access A
