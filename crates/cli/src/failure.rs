@@ -65,9 +65,9 @@ impl Failure {
         self
     }
 
-    /// The same with the status of a program that fails.
-    pub(crate) fn of_program(self) -> Self {
-        Failure { status: Status::Program, ..self }
+    /// The same with the exit status of another failure.
+    pub(crate) fn with_exit_status(self, status: u8) -> Self {
+        Failure { status: if status > 1 { Status::Usage } else { Status::Program }, ..self }
     }
 
     /// The message alone.
@@ -79,11 +79,15 @@ impl Failure {
     }
 
     /// 1 for programs, 2 for everything else.
-    pub(crate) fn exit_code(&self) -> ExitCode {
+    pub(crate) fn exit_status(&self) -> u8 {
         match self.status {
-            Status::Program => ExitCode::from(1),
-            Status::Usage => ExitCode::from(2),
+            Status::Program => 1,
+            Status::Usage => 2,
         }
+    }
+
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        ExitCode::from(self.exit_status())
     }
 
     pub(crate) fn render(&self, style: Style) -> String {

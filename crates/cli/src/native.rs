@@ -328,6 +328,18 @@ impl NativeOptions {
         Err(Failure::usage("--cuda-arch is for kernels of CUDA").help("add --target cuda, or leave it out"))
     }
 
+    /// Refuses kernels of a device, which ranks do not run.
+    pub(crate) fn only_host(&self) -> Result<(), Failure> {
+        self.check_architectures(self.machine())?;
+        match self.machine() {
+            Machine::Host => Ok(()),
+            Machine::OpenClDevice | Machine::CudaDevice => {
+                Err(Failure::usage("--target names a device, and ranks run the code of processors")
+                    .help("leave --target out"))
+            }
+        }
+    }
+
     /// The arguments that may overlap.
     fn overlapping(&self, sdfg: &Sdfg) -> Result<Vec<String>, Failure> {
         for name in &self.may_overlap {

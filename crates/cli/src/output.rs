@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sdfg_codegen::link::{LinkError, check_writable, write_file};
 
@@ -24,6 +24,17 @@ impl Destination {
         match path {
             None | Some("-") => Destination::Stdout,
             Some(path) => Destination::File(path.to_owned()),
+        }
+    }
+
+    /// Whether both are one place.
+    fn is(&self, other: &Destination) -> bool {
+        match (self, other) {
+            (Destination::Stdout, Destination::Stdout) => true,
+            (Destination::File(one), Destination::File(other)) => place(one) == place(other),
+            (Destination::Stdout, Destination::File(_)) | (Destination::File(_), Destination::Stdout) => {
+                false
+            }
         }
     }
 
@@ -49,6 +60,16 @@ impl Destination {
     }
 }
 
+/// The place of a file that may not exist yet, however its path is spelled.
+pub(crate) fn place(path: &str) -> PathBuf {
+    let path = Path::new(path);
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match (std::fs::canonicalize(folder), path.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        _ => path.to_owned(),
+    }
+}
+
 impl fmt::Display for Destination {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -65,7 +86,7 @@ pub(crate) fn check_outputs(first: Option<&str>, others: &[(&str, Option<&str>)]
     seen[0].check()?;
     for (option, path) in others {
         let Some(place) = path.map(|path| Destination::new(Some(path))) else { continue };
-        if seen.contains(&place) {
+        if seen.iter().any(|other| other.is(&place)) {
             return Err(Failure::usage(format_args!("two results cannot both be written to {place}"))
                 .at(option)
                 .help("give each a file of its own"));

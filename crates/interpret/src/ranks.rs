@@ -5,6 +5,9 @@ use sdfg_language::symbolic::Expr;
 
 use super::memory::Dimension;
 
+/// The most processes of a grid, as validation has it where their number is known (V205).
+const MOST_PROCESSES: i64 = 1 << 16;
+
 /// The processors that run a piece of a program: one rank, or all of them alike.
 pub(super) type Rank = Option<u32>;
 
@@ -209,6 +212,10 @@ impl Blocks {
         if let Some(parts) = grid.extents.iter().find(|parts| **parts < 1) {
             return Err(format!("its process grid has {parts} processes along a dimension"));
         }
+        let processes = grid.extents.iter().copied().try_fold(1, i64::checked_mul);
+        if processes.is_none_or(|processes| processes > MOST_PROCESSES) {
+            return Err(format!("its process grid has more than {MOST_PROCESSES} processes"));
+        }
         let mut cuts = Vec::with_capacity(dims.len());
         for (dim, cut) in dims.iter().zip(&grid.cuts) {
             let parts = |cut: &Cut<i64>| PartsOf::new(cut, dim.extent, grid.extents.get(cut.along).copied());
@@ -236,8 +243,10 @@ impl Blocks {
             || grid.any(|(along, parts)| *parts > 1 && !cuts(along))
     }
 
+    /// Words of bits for each element. Ranks behind the processes of the grid hold nothing.
     fn words(&self) -> usize {
-        (self.ranks as usize).div_ceil(64)
+        let processes: i64 = self.grid.iter().product();
+        i64::from(self.ranks).min(processes).unsigned_abs().div_ceil(64) as usize
     }
 
     fn index(&self, position: usize) -> Vec<i64> {

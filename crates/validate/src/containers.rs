@@ -183,6 +183,9 @@ fn constant(program: &Program<'_>, container: &Container, findings: &mut Finding
     }
 }
 
+/// The most processes of a grid. Analyses list the parts of a container.
+const MOST_PROCESSES: i64 = 1 << 16;
+
 /// A process grid fits what it cuts, so that every element has one owner.
 fn distribution(program: &Program<'_>, container: &Container, frame: &ScopeContext, findings: &mut Findings) {
     let Distribution::Blocks(blocks) = &container.distribution else { return };
@@ -199,6 +202,10 @@ fn distribution(program: &Program<'_>, container: &Container, frame: &ScopeConte
     }
     if let Some(parts) = blocks.grid.iter().filter_map(Expr::as_int).find(|parts| *parts < 1) {
         misfit(format!("`{name}` is cut into {parts} parts along a dimension"));
+    }
+    let processes = blocks.grid.iter().filter_map(Expr::as_int).try_fold(1_i64, i64::checked_mul);
+    if processes.is_none_or(|processes| processes > MOST_PROCESSES) {
+        misfit(format!("the process grid of `{name}` has more than {MOST_PROCESSES} processes"));
     }
     let mut cut_by = BTreeSet::new();
     for (dimension, cut) in blocks.cuts.iter().enumerate().filter_map(|(d, cut)| Some((d, cut.as_ref()?))) {

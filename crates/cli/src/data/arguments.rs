@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::path::PathBuf;
 
 use sdfg::analysis::AccessSets;
 use sdfg::dtype::{ElementType, ScalarKind};
@@ -18,7 +19,7 @@ use super::options::{Contents, DataOptions, Dump, Output, SymbolValue};
 use super::parts::{EveryElement, Parts};
 use super::summary::summary;
 use crate::failure::{Failure, did_you_mean};
-use crate::output::{self, Destination};
+use crate::output::{self, Destination, place};
 use crate::terminal::Terminal;
 
 /// Inputs of a run, and the destinations of its results.
@@ -297,11 +298,11 @@ fn check_names(sdfg: &Sdfg, options: &DataOptions) -> Result<(), Failure> {
 
 /// No two results go to one file, and each can be written.
 fn check_paths(options: &DataOptions) -> Result<(), Failure> {
-    let mut seen: BTreeMap<&str, String> = BTreeMap::new();
+    let mut seen: BTreeMap<PathBuf, String> = BTreeMap::new();
     let dumped = options.dumps.iter().filter_map(|dump| Some(("--dump", dump.text(), dump.path.as_ref()?)));
     let outputs = options.outputs.iter().map(|output| ("--output", output.name.clone(), &output.path));
     for (option, name, path) in outputs.chain(dumped) {
-        if let Some(first) = seen.insert(path, name.clone()) {
+        if let Some(first) = seen.insert(place(path), name.clone()) {
             return Err(Failure::usage(format_args!(
                 "`{first}` and `{name}` cannot both be written to `{path}`"
             ))

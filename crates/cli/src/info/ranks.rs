@@ -39,13 +39,22 @@ pub(super) fn lines(program: &Validated, values: &Values, ranks: u32) -> Result<
     let plan = plan.map_err(Failure::program)?;
     let mut lines = Vec::new();
     let mut largest = 0;
-    for rank in 0..ranks {
-        let Held { arguments, transients } = held(&local, &plan, rank, values).map_err(|error| {
-            Failure::usage(format_args!("the memory of a rank has no value: {error}"))
-                .help("set all symbols that occur in sizes with --set")
-        })?;
+    let parts = local.ranks();
+    for rank in 0..parts {
+        let Held { arguments, transients } = held(&local, &plan, rank, values).map_err(without_value)?;
         largest = largest.max(arguments + transients);
         lines.push(format!("rank {rank}: {arguments} bytes of arguments, {transients} bytes of transients"));
+    }
+    if ranks > parts {
+        // They run the same code, and hold what no rank divides.
+        let Held { arguments, transients } = held(&local, &plan, parts, values).map_err(without_value)?;
+        largest = largest.max(arguments + transients);
+        let others = if ranks - parts == 1 {
+            format!("rank {parts} holds no part")
+        } else {
+            format!("ranks {parts} to {} hold no part", ranks - 1)
+        };
+        lines.push(format!("{others}: {arguments} bytes of arguments, {transients} bytes of transients"));
     }
     lines.push(format!("memory of the largest rank: {largest} bytes"));
     match Traffic::of(program.sdfg(), values, ranks) {
@@ -57,6 +66,11 @@ pub(super) fn lines(program: &Validated, values: &Values, ranks: u32) -> Result<
         Err(error) => lines.push(format!("received bytes: unknown ({error})")),
     }
     Ok(lines)
+}
+
+fn without_value(error: EvalError) -> Failure {
+    Failure::usage(format_args!("the memory of a rank has no value: {error}"))
+        .help("set all symbols that occur in sizes with --set")
 }
 
 /// `copy A -> B in state s: 3 times, at most 80 bytes received by a rank, 240 by all`.
@@ -79,7 +93,9 @@ pub(crate) fn bytes_of_largest_rank(program: &Sdfg, values: &Values, ranks: u32)
     let local = localise(program).ok()?;
     let plan = planned(&local.validated().ok()?).ok()?;
     let bytes = |rank| held(&local, &plan, rank, values).map(|held| held.arguments + held.transients);
-    (0..ranks.max(1)).map(bytes).try_fold(0, |most, bytes| Some(bytes.ok()?.max(most)))
+    (0..ranks.clamp(1, local.ranks().saturating_add(1)))
+        .map(bytes)
+        .try_fold(0, |most, bytes| Some(bytes.ok()?.max(most)))
 }
 
 fn held(program: &RankProgram, plan: &Plan, rank: u32, values: &Values) -> Result<Held, EvalError> {

@@ -16,17 +16,27 @@ use crate::failure::Failure;
 use crate::native::{Lowered, NativeOptions};
 use crate::terminal::Terminal;
 
-/// The value of this rank, if all ranks have one. Otherwise, every rank fails; rank 0 with its own failure, if that is one.
+/// The value of this rank, if all ranks have one. Otherwise, every rank fails with the largest status of all; rank 0 with its own
+/// failure, if that is one.
 pub(super) fn agreed<T>(context: &mut Context, value: Result<T, Failure>) -> Result<T, Failure> {
+    agreed_beside(context, value, || None)
+}
+
+/// As [`agreed`], where other ranks prepare something else at the same time. If they fail and this rank does not, `other` is its own
+/// failure to prepare that, if it has one: what is wrong for all ranks is told with its place, and not as a failure of one.
+fn agreed_beside<T>(
+    context: &mut Context,
+    value: Result<T, Failure>,
+    other: impl FnOnce() -> Option<Failure>,
+) -> Result<T, Failure> {
     let failure = value.as_ref().err().map(Failure::message);
-    let agreement = context.agree(failure.as_deref());
-    if context.rank() == 0 {
-        // It has its place and help, too. The status is the one that other ranks end with.
-        let value = value.map_err(Failure::of_program)?;
-        return agreement.map(|()| value).map_err(Failure::program);
-    }
-    agreement.map_err(Failure::program)?;
-    value
+    let Err(agreement) = context.agree(failure.as_deref()) else { return value };
+    let own = value.err();
+    let status = own.as_ref().map_or(0.0, |failure| f64::from(failure.exit_status()));
+    let status = context.largest(status).map_err(Failure::program)?;
+    // Only rank 0 shows a failure, which has its place and help, too.
+    let own = own.or_else(|| if context.rank() == 0 { other() } else { None });
+    Err(own.unwrap_or_else(|| Failure::program(agreement)).with_exit_status(status as u8))
 }
 
 /// The code of a lowered program that all ranks run.
@@ -53,7 +63,7 @@ impl SharedCode<'_> {
                 .native
                 .compile_in(self.lowered, cache.as_ref())
                 .and_then(|object| self.native.open(&object));
-            let library = agreed(context, library)?;
+            let library = agreed_beside(context, library, || data(rank).err())?;
             let data = agreed(context, data(rank))?;
             if context.largest(0.0).map_err(Failure::program)? > 0.0 {
                 self.terminal.note(

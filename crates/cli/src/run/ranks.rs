@@ -58,11 +58,11 @@ impl<'r> Ranked<'r> {
             (None, Some(ranks)) => self.launch(ranks.get() as usize),
             (Some((rank, _)), _) => {
                 let result = self.on_rank(terminal);
-                // One rank tells what all know.
-                if result.is_err() && rank > 0 {
-                    std::process::exit(1);
+                match result {
+                    // One rank tells what all know.
+                    Err(failure) if rank > 0 => std::process::exit(failure.exit_status().into()),
+                    result => result,
                 }
-                result
             }
             (None, None) => Ok(()),
         }
@@ -93,6 +93,7 @@ impl<'r> Ranked<'r> {
         let cache = Cache::of_user();
         let communication = self.mpi.library(cache.as_ref()).map_err(Failure::usage)?;
         let mut context = Context::of_world(&communication).map_err(Failure::usage)?;
+        let of_each_rank = terminal;
         let terminal = if context.rank() == 0 { terminal } else { terminal.silent() };
         let prepared = self.prepare(context.ranks(), terminal);
         let Prepared { program: validated, ranked: program, lowered } = agreed(&mut context, prepared)?;
@@ -143,7 +144,14 @@ impl<'r> Ranked<'r> {
                             None => call,
                         })
                     };
-                    ended.map_err(Failure::program)?;
+                    if let Err(error) = ended {
+                        if rank > 0 {
+                            // No other rank knows of it.
+                            let own = Failure::program(format_args!("rank {rank}: {error}"));
+                            of_each_rank.message(&own.render(of_each_rank.style()));
+                        }
+                        return Err(Failure::program(error));
+                    }
                     times.push(start.elapsed());
                 }
                 Ok(())
@@ -172,9 +180,13 @@ impl<'r> Ranked<'r> {
             return Err(Failure::usage("--dump shows containers of one process, not of several ranks")
                 .help("`sdfg interpret --ranks` shows them"));
         }
+        if run.profile.instrumentation()?.is_some() {
+            return Err(Failure::usage("--profile and --trace measure one process, not several ranks"));
+        }
+        run.native.only_host()?;
         let source =
             Source::read(&run.program, run.native.allow_external())?.retargeted(run.native.retarget());
-        let program = source.validated(terminal)?;
+        let program = run.native.read(&source, &run.data, terminal)?;
         let ranked = localise(program.sdfg()).map_err(Failure::program)?;
         if (ranks as u64) < u64::from(ranked.ranks()) {
             let needed = ranked.ranks();

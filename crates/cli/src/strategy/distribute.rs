@@ -1,6 +1,7 @@
 //! `sdfg distribute`: divides a program over ranks by the cheapest strategy, or by a given one.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 use clap::Args;
 use sdfg::ir::Sdfg;
@@ -20,10 +21,14 @@ use super::simulate::{Growth, MOST_RANKS, Simulation};
 use super::{Iterations, part_counts};
 use crate::data::SymbolValue;
 use crate::failure::Failure;
+use crate::native::positive;
 use crate::output::{Destination, check_outputs, print};
 use crate::program::Program;
 use crate::terminal::Terminal;
 use crate::transform::save_chain;
+
+/// The most ranks that a strategy divides a program over, as in the cost model.
+const MOST_DIVIDED: u32 = 1 << 16;
 
 /// Divide a program over ranks: its maps, its containers, and the copies between ranks.
 ///
@@ -38,8 +43,8 @@ pub(crate) struct DistributeCommand {
     #[command(flatten)]
     program: Program,
     /// The number of ranks; the default is that of the machine.
-    #[arg(short = 'p', long = "processors", value_name = "N")]
-    processors: Option<u32>,
+    #[arg(short = 'p', long = "processors", value_name = "N", value_parser = positive)]
+    processors: Option<NonZeroU32>,
     /// Set a symbol of the program, for the search and for --verify; with --strategy for --verify alone.
     #[arg(long = "set", value_name = "SYMBOL=VALUE")]
     symbols: Vec<SymbolValue>,
@@ -121,7 +126,13 @@ impl DistributeCommand {
         if self.simulate {
             return self.simulated(&pipeline, terminal);
         }
-        let outcome = match self.processors {
+        let outcome = match self.ranks() {
+            Some(ranks) if self.data_parallel && ranks > MOST_DIVIDED => {
+                return Err(Failure::usage(format_args!(
+                    "`ranks` is {ranks}; it has to be at most {MOST_DIVIDED}"
+                ))
+                .at("-p"));
+            }
             Some(ranks) if self.data_parallel => {
                 let steps = data_parallel(pipeline.program(), ranks);
                 self.write_strategy_file(&strategy_of(pipeline.program(), ranks, &steps))?;
@@ -149,13 +160,17 @@ impl DistributeCommand {
         }
     }
 
+    fn ranks(&self) -> Option<u32> {
+        self.processors.map(NonZeroU32::get)
+    }
+
     /// Prints predictions instead of distributing.
     fn simulated(&self, pipeline: &Pipeline, terminal: Terminal) -> Result<(), Failure> {
         let simulation = Simulation {
             prepared: valid(pipeline.program())?,
             symbols: &self.symbols,
             machine: self.machine.as_deref(),
-            most: self.processors.unwrap_or(MOST_RANKS),
+            most: self.ranks().unwrap_or(MOST_RANKS),
             iterations: self.iterations(),
             division: self.division(),
             measure: self.measure,
@@ -215,7 +230,7 @@ impl DistributeCommand {
             iterations: self.iterations(),
         };
         let prepared = valid(pipeline.program())?;
-        let machine = (self.machine.as_deref(), self.processors);
+        let machine = (self.machine.as_deref(), self.ranks());
         let model = Modelled::of(&prepared, &self.symbols, machine, &options, terminal)?;
         let (searched, costs) = model.searched(terminal)?;
         let chosen = searched

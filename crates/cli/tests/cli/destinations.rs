@@ -78,3 +78,19 @@ fn messages_name_no_temporary_files() {
         assert!(!answer.stderr.contains(".sdfg-"), "{answer:#?}");
     }
 }
+
+/// Two spellings of a path are one file, also before it exists.
+#[test]
+fn two_results_of_one_file_are_refused() {
+    let bench = Bench::new();
+    bench.file("p.sdft", include_str!("../../../../programs/jacobi2d.sdft"));
+    fs::create_dir(bench.path("folder")).expect("a folder");
+    let run = ["run", "p.sdft", "--set", "N=4", "--set", "T=1"];
+    let results = ["-o", "A=folder/x.npy", "-o", "B=folder/../folder/./x.npy"];
+    bench.run(&[&run[..], &results].concat()).fails(2, &["`A` and `B` cannot both be written to"]);
+    assert!(!bench.path("folder/x.npy").exists());
+    let both =
+        ["transform", "p.sdft", "MapExpansion", "--everywhere", "-o", "folder/y", "--record", "./folder/y"];
+    bench.run(&both).fails(2, &["two results cannot both be written to"]);
+    assert!(!bench.path("folder/y").exists());
+}

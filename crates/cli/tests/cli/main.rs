@@ -16,6 +16,7 @@ mod packages;
 mod profile;
 mod programs;
 mod rank_compilation;
+mod rank_failures;
 mod rank_libraries;
 mod ranks;
 mod refusals;

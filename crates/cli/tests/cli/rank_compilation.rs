@@ -144,7 +144,8 @@ fn a_compilation_that_fails_ends_all_ranks_with_one_message() {
     let start = Instant::now();
     let command = [&RUN[..], &["--ranks", "3"]].concat();
     let answer = counted.bench.run_with(&command, "", &counted.variables());
-    answer.fails(1, &["the C++ code of the program does not compile"]);
+    // The status is that of a run in one process.
+    answer.fails(2, &["the C++ code of the program does not compile"]);
     assert_eq!(answer.stderr.matches("does not compile").count(), 1, "{answer:?}");
     assert_eq!(counted.calls("g++"), 1);
     // Rank 0 has the text of the compiler, too, of which all ranks learn the beginning.

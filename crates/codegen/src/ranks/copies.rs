@@ -182,7 +182,8 @@ impl Localising {
             }
         }
         if source.shape().is_empty() {
-            return unsupported(format!("a copy of the scalar `{}` to parts of a container", source.name));
+            let kind = if source.is_stream() { "stream" } else { "scalar" };
+            return unsupported(format!("a copy of the {kind} `{}` to parts of a container", source.name));
         }
         Ok(Moved {
             source: End { container: source, subset: &copied.from.2 },

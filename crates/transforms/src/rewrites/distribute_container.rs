@@ -2,7 +2,9 @@
 
 use sdfg::analysis::{Use, is_leaf};
 use sdfg::edit::{EditError, Editor};
-use sdfg::ir::{Blocks, ContainerId, Cut, Distribution, Edge, Flow};
+use sdfg::ir::{Access, Blocks, ContainerId, Cut, Distribution, Edge, Flow, Layout, Sdfg};
+use sdfg::subset::Range;
+use sdfg::symbolic::Expr;
 use serde::{Deserialize, Serialize};
 
 use super::partition::fixed_symbols;
@@ -24,6 +26,8 @@ use crate::pattern::{NodeClass, Pattern};
 /// - Neither, or both, are replicated, or the shapes differ.
 /// - The cuts depend on symbols that change while the program runs.
 /// - Something else than copies accesses the container: code that all ranks run reaches no container that is cut.
+/// - A copy from or to the container is one that ranks do not send: of a stream, of a scalar, of an array with strides, or between
+///   dimensions of other extents.
 ///
 /// # Before
 ///
@@ -162,9 +166,39 @@ pub(super) fn without_halos(blocks: &Blocks) -> Blocks {
     Blocks { grid: blocks.grid.clone(), cuts: blocks.cuts.iter().map(|cut| cut.as_ref().map(bare)).collect() }
 }
 
-/// Refuses a container that something else than copies accesses.
+/// Why native code has no message for a copy from or to a container that is cut.
+fn unsent(sdfg: &Sdfg, id: ContainerId, edge: &Edge) -> Option<&'static str> {
+    let Flow::Copy { from, to, resolution } = &edge.memlet.flow else { return None };
+    let ends = [from, to].map(|end| sdfg.container(end.container));
+    if ends.iter().any(|end| end.is_stream()) {
+        return Some("of a stream");
+    }
+    if sdfg.container(id).shape().is_empty() || ends[0].shape().is_empty() {
+        return Some("of a scalar");
+    }
+    if ends.iter().any(|end| !end.kind.layout().is_none_or(Layout::is_packed)) {
+        return Some("of an array with strides");
+    }
+    let extents = |end: &Access| -> Vec<Expr> {
+        end.subset().0.iter().map(Range::steps).filter(|extent| !extent.is_one()).collect()
+    };
+    // Partial results have a dimension more.
+    (resolution.is_none() && extents(from) != extents(to)).then_some("between dimensions of other extents")
+}
+
+/// Refuses a container that something else than copies accesses, or a copy for which native code has no message.
 fn only_copied(site: &Site<'_>, id: ContainerId) -> Result<(), Refusal> {
     let uses = site.uses();
+    let memlets = uses.of(id).iter().filter_map(|used| match used {
+        Use::Memlet(state, edge) => Some(site.sdfg.state(*state).edge(*edge)),
+        _ => None,
+    });
+    for edge in memlets {
+        if let Some(reason) = unsent(site.sdfg, id, edge) {
+            let reason = format!("has a copy {reason}, which ranks do not send");
+            return Err(Refusal::container(&site.sdfg.container(id).name, reason));
+        }
+    }
     let is_other = |used: Use| match used {
         Use::Access(..) => false,
         Use::Memlet(state, edge) => {

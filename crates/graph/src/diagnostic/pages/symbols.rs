@@ -117,7 +117,7 @@ pub(super) const PAGES: &[Page] = &[
         code: Code::DistributionRank,
         why: "A distribution divides each dimension of a container along one dimension of the process grid, or not at \
               all. The grid has at least one process along each dimension, and no two dimensions share one: each \
-              element has one owner. Parts start in ascending order, within the extent.",
+              element has one owner. Parts start in ascending order, within the extent. A grid has at most 65536 processes.",
         action: "Give a cut for each dimension: `block(..)` has one number of parts each, 1 for an undivided one; \
                  `grid(..)[..]` lists cuts, `whole` for an undivided one.",
         example: Example::Programs {
