@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
 use sdfg_graph::ir::{Container, ContainerKind, Sdfg};
-use sdfg_language::dtype::ElementType;
+use sdfg_language::dtype::{ElementType, ScalarType};
 use sdfg_language::symbolic::{EvalError, Expr, Symbol};
 use thiserror::Error;
 
+use super::evaluate::wrapped;
 use crate::tensor::Tensor;
 
 /// Tensors and values of symbols by name.
@@ -39,6 +40,16 @@ pub enum ArgumentError {
         name: String,
         /// The required value.
         known: Vec<String>,
+    },
+    /// A value that the type of a symbol does not hold.
+    #[error("symbol `{name}` = {value} does not fit in {}", .ty.name())]
+    SymbolRange {
+        /// The symbol.
+        name: String,
+        /// The given value.
+        value: i64,
+        /// Its type.
+        ty: ScalarType,
     },
     /// A tensor of another element type.
     #[error("argument `{name}` must hold {expected}, not {found}")]
@@ -189,8 +200,11 @@ impl Arguments {
     pub fn check(&self, sdfg: &Sdfg) -> Result<BTreeMap<Symbol, i64>, ArgumentError> {
         self.check_names(sdfg)?;
         let mut values: BTreeMap<Symbol, i64> = BTreeMap::new();
-        for (symbol, _) in sdfg.symbols() {
+        for (symbol, ty) in sdfg.symbols() {
             if let Some(value) = self.symbols.get(symbol.as_str()) {
+                if wrapped(*value, ty) != *value || ty == ScalarType::U64 && *value < 0 {
+                    return Err(ArgumentError::SymbolRange { name: symbol.to_string(), value: *value, ty });
+                }
                 values.insert(symbol.clone(), *value);
             }
         }

@@ -6,6 +6,7 @@ use sdfg_graph::ir::Lifetime;
 use sdfg_language::value::Value;
 
 use super::access::{self, Part};
+use super::evaluate::wrapped;
 use super::index::{Index, Span};
 use super::machine::{Activity, ActivityFrame, ActivityStep, At, Call, Machine};
 use super::memory::{self, Binding, Contents, Dimension, Handle, NOWHERE, packed};
@@ -50,15 +51,16 @@ impl<'p> Machine<'p> {
             // A symbol of the same name that has no value outside is one that the call assigns itself.
             let is_name = matches!(value, Index::Offset(_, 0));
             inner.symbols[*slot as usize] = match value.eval(&outer.symbols) {
-                Ok(value) => Some(value),
+                Ok(value) => Some(wrapped(value, procedure.symbols[*slot as usize].1)),
                 Err(error) if is_name && super::index::unknown_slot(&error).is_some() => None,
                 Err(error) => return Err(self.index_trap(outer, &error, site)),
             };
         }
         for read in &code.reads {
             let element = self.input_element(outer, &read.from, at)?;
+            let value = Value::read(read.element.lane(), &element).and_then(Value::to_i64);
             inner.symbols[read.slot as usize] =
-                Value::read(read.element.lane(), &element).and_then(Value::to_i64);
+                value.map(|value| wrapped(value, procedure.symbols[read.slot as usize].1));
         }
         for (container, argument) in &code.arguments {
             let form = &procedure.containers[*container];

@@ -3,7 +3,8 @@
 use sdfg_language::tasklet::arith;
 use sdfg_language::value::Value;
 
-use super::machine::{Activity, ActivityFrame, ActivityStep, At, Machine};
+use super::evaluate::wrapped;
+use super::machine::{Activity, ActivityFrame, ActivityStep, At, Call, Machine};
 use super::options::TRACE_LIMIT;
 use super::program::{BlockForm, ExpressionCode, LoopCode};
 use super::trap::{Site, Trap, TrapKind};
@@ -152,7 +153,8 @@ impl<'p> Machine<'p> {
         value: &Option<ExpressionCode>,
     ) -> Result<(), Box<Trap>> {
         if let (Some(symbol), Some(value)) = (code.symbol, value) {
-            activity.call().symbols[symbol as usize] = Some(self.integer(activity, value)?);
+            let value = self.integer(activity, value)?;
+            self.set_symbol(activity.call(), symbol, value);
         }
         Ok(())
     }
@@ -168,9 +170,15 @@ impl<'p> Machine<'p> {
             values.push(self.integer(activity, value)?);
         }
         for ((symbol, _), value) in assignments.iter().zip(values) {
-            activity.call().symbols[*symbol as usize] = Some(value);
+            self.set_symbol(activity.call(), *symbol, value);
         }
         Ok(())
+    }
+
+    /// Gives a symbol a value in its type.
+    pub(super) fn set_symbol(&self, call: &mut Call, symbol: u32, value: i64) {
+        let ty = self.program.procedures[call.procedure].symbols[symbol as usize].1;
+        call.symbols[symbol as usize] = Some(wrapped(value, ty));
     }
 
     /// Whether a condition holds.

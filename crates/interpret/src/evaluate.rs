@@ -32,6 +32,14 @@ pub(super) fn symbol_value(value: i64, ty: ScalarType) -> Value {
     if ty == ScalarType::I64 { Value::I64(value) } else { arith::cast(Value::I64(value), ty) }
 }
 
+/// The value that a symbol of a type holds where this one is assigned to it: narrower types wrap.
+pub(super) fn wrapped(value: i64, ty: ScalarType) -> i64 {
+    match ty {
+        ScalarType::I64 | ScalarType::U64 => value,
+        _ => symbol_value(value, ty).to_i64().unwrap_or(value),
+    }
+}
+
 /// Containers that an expression reads while it runs.
 struct Reading<'m, 'p, 'c> {
     machine: &'m mut Machine<'p>,

@@ -10,7 +10,9 @@ use sdfg::interpret::{Arguments, queue_names, stream_of};
 use sdfg::ir::{Container, ContainerId, ContainerKind, Edge, Flow, Sdfg};
 use sdfg::npy;
 use sdfg::symbolic::Symbol;
+use sdfg::tasklet::arith::cast;
 use sdfg::tensor::Tensor;
+use sdfg::value::Value;
 
 use super::dump::Exposed;
 use super::file::{InputFile, listing};
@@ -228,7 +230,19 @@ fn unmade(container: &Container, error: &dyn std::fmt::Display) -> Failure {
 /// Every symbol that an option gives a value is one of the program's, once.
 pub(crate) fn check_symbols(sdfg: &Sdfg, option: &str, symbols: &[SymbolValue]) -> Result<(), Failure> {
     let known = sdfg.symbols().map(|(symbol, _)| symbol.to_string()).collect();
-    check_known(known, option, symbols)
+    check_known(known, option, symbols)?;
+    for SymbolValue { name, value } in symbols {
+        let ty = Symbol::new(name).ok().and_then(|symbol| sdfg.symbol_type(&symbol));
+        let fits = |ty| cast(Value::I64(*value), ty).to_i64() == Some(*value);
+        if let Some(ty) = ty.filter(|ty| !fits(*ty)) {
+            return Err(Failure::usage(format_args!(
+                "symbol `{name}` = {value} does not fit in {}",
+                ty.name()
+            ))
+            .at(format_args!("{option} {name}={value}")));
+        }
+    }
+    Ok(())
 }
 
 /// The same for a cost model, which also takes values of scalar arguments.

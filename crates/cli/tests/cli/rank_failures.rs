@@ -75,7 +75,7 @@ fn options_mean_the_same_on_ranks_or_are_refused() {
     run(&[&sizes[..], &["--cuda-arch", "sm_90"]].concat()).fails(2, &["--cuda-arch is for kernels of CUDA"]);
     run(&[&sizes[..], &["--target", "opencl"]].concat()).fails(2, &["ranks run the code of processors"]);
     // Wrong inputs have the status and the help that they have in one process.
-    run(&["--set", "N=8"]).fails(2, &["symbol without a value: T", "add --set T="]);
+    run(&["--set", "N=8"]).fails(2, &["symbol without a value: T", "add `--set T="]);
     run(&[&sizes[..], &["-i", "A=no.npy"]].concat()).fails(2, &["no.npy"]);
 }
 

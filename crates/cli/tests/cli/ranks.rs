@@ -365,7 +365,9 @@ fn ranks_read_and_write_their_parts_of_files() {
         "-o",
         "A=d.npy",
     ];
-    bench.run(&wrong).fails(1, &["its shape asks for 10952 bytes of data, it has 10953"]);
+    bench
+        .run(&wrong)
+        .fails(2, &["its shape asks for 10952 bytes of data, it has 10953", "--input A=broken.npy"]);
     assert!(
         !bench.files().iter().any(|name| name == "d.npy" || name.starts_with(".sdfg")),
         "{:?}",

@@ -1,6 +1,7 @@
 //! Calls of SDFGs: the callee becomes part of the caller's plan and works in the caller's memory.
 
 use sdfg::analysis::bound_dimensions;
+use sdfg::dtype::ScalarType;
 use sdfg::ir::{Container, EdgeId, Flow, NestedSdfg, Node, NodeId, State};
 use sdfg::symbolic::Expr;
 
@@ -56,11 +57,19 @@ impl<'g> Lowering<'g> {
                 inner.symbols.insert(symbol, value.clone());
             }
         }
+        let mut statements = vec![Statement::Comment(format!("nested {}", node.label))];
         for (symbol, value) in &nested.symbol_mapping {
             inner.types.remove(symbol);
-            inner.symbols.insert(symbol.clone(), frame.translate(value));
+            let (ty, mut value) = (inner.type_of(symbol), frame.translate(value));
+            let is_of_type = ty == ScalarType::I64
+                || value.as_symbol().is_some_and(|outer| self.plan.variables.get(outer) == Some(&ty));
+            if !is_of_type {
+                let (variable, set) = self.converted_symbol(symbol, value, ty);
+                statements.push(set);
+                value = Expr::symbol(variable);
+            }
+            inner.symbols.insert(symbol.clone(), value);
         }
-        let mut statements = vec![Statement::Comment(format!("nested {}", node.label))];
         let edges = state.in_edges(id).into_iter().map(|e| (e, true));
         let edges = edges.chain(state.out_edges(id).into_iter().map(|e| (e, false)));
         let mut bindings = Vec::new();

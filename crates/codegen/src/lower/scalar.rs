@@ -129,6 +129,22 @@ impl<'g> Lowering<'g> {
         Ok((variable, statements))
     }
 
+    /// A new variable with a value in the type of a symbol of a called SDFG.
+    pub(super) fn converted_symbol(
+        &mut self,
+        symbol: &Symbol,
+        value: Expr,
+        ty: ScalarType,
+    ) -> (Symbol, Statement) {
+        let mut environment = Environment::new();
+        let id = environment.add_symbol(symbol.as_str(), ScalarType::I64);
+        let expression = typed(TypedExpressionKind::Symbol(id), ScalarType::I64.into());
+        let code = TypedExpressionCode { environment, expression };
+        let value = Scalar { code, bindings: Vec::new(), symbols: vec![value], checks: Vec::new() };
+        let variable = self.new_variable(symbol.as_str(), ty);
+        (variable.clone(), Statement::Set { variable, value: converted(value, ty) })
+    }
+
     /// One variable from another of the same type.
     pub(super) fn copy_variable(&self, variable: Symbol, from: &Symbol) -> Statement {
         let ty = self.plan.variables.get(from).copied().unwrap_or(ScalarType::I64);

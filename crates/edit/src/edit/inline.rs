@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sdfg_graph::analysis::symbols::bound_symbols;
+use sdfg_graph::analysis::symbols::{UNDECLARED_SYMBOL, bound_symbols};
 use sdfg_graph::analysis::{ScopeTree, bound_dimensions, connector_edges, memlet_path};
 use sdfg_graph::ir::{
     Access, BlockKind, Container, ContainerId, EdgeId, Flow, Lifetime, Memlet, NestedSdfg, Node, NodeId,
@@ -94,6 +94,7 @@ impl<'a, 'p> Inliner<'a, 'p> {
         let mut avoid = around.clone();
         avoid.extend(sdfg.symbols().map(|(symbol, _)| symbol.clone()));
         let values: BTreeMap<Symbol, Expr> = nested.symbol_mapping.iter().cloned().collect();
+        keep_their_types(sdfg, nested, &graph.node(node).label)?;
         let inner = inlined(sdfg, nested, body, &values, &avoid)?;
         let mut inliner = Inliner {
             editor,
@@ -382,4 +383,21 @@ fn compose(bound: &Subset, kept: &[usize], inner: &Subset) -> Option<Subset> {
     }
     let composed = bound.compose(&Subset(within));
     composed.is_exact().then(|| composed.into_inner())
+}
+
+/// Refuses symbols of a narrower type than what the call gives them: the call converts the value, and ranges and subsets of the caller
+/// would not.
+pub(super) fn keep_their_types(caller: &Sdfg, nested: &NestedSdfg, label: &str) -> Result<(), EditError> {
+    for (symbol, value) in &nested.symbol_mapping {
+        let ty = nested.sdfg.symbol_type(symbol).unwrap_or(UNDECLARED_SYMBOL);
+        let of_caller = |outer: &Symbol| caller.symbol_type(outer).unwrap_or(UNDECLARED_SYMBOL);
+        // Every type has these numbers.
+        let is_small = value.as_int().is_some_and(|value| (0..=127).contains(&value));
+        let keeps = is_small || value.as_symbol().is_some_and(|outer| of_caller(outer) == ty);
+        if ty != UNDECLARED_SYMBOL && !keeps {
+            let reason = "the call converts it to a narrower type";
+            return Err(EditError::NotExpressible { value: value.clone(), label: label.to_owned(), reason });
+        }
+    }
+    Ok(())
 }

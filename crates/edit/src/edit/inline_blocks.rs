@@ -16,7 +16,9 @@ use sdfg_language::syntax::{BinaryOp, Expression, ExpressionKind, Index, Name};
 
 use super::control::expect_state_block;
 use super::editor::Editor;
-use super::inline::{Meaning, bound_part, not_sized_in_scopes, outside, own_copy, translated};
+use super::inline::{
+    Meaning, bound_part, keep_their_types, not_sized_in_scopes, outside, own_copy, translated,
+};
 use super::nested::check_conditions;
 use super::streams::lifetime_outside;
 use super::{EditError, expect_node, names, substitute};
@@ -140,6 +142,7 @@ impl<'n> Blocks<'n> {
         label: &'n str,
     ) -> Result<Self, EditError> {
         let inner = &nested.sdfg;
+        keep_their_types(editor.sdfg(), nested, label)?;
         let is_narrow =
             |sdfg: &Sdfg, symbol: &Symbol| sdfg.symbol_type(symbol).is_some_and(|ty| ty != UNDECLARED_SYMBOL);
         let (mut values, mut first) = (BTreeMap::new(), Vec::new());

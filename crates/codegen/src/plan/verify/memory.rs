@@ -62,7 +62,10 @@ fn described(plan: &Plan, errors: &mut Vec<PlanError>) {
                 is_not("in the arena: its size is not known to the caller");
             }
             Allocation::Constant(values) => {
-                if buffer.size.as_int() != i64::try_from(values.len()).ok() {
+                // Values are those of lanes.
+                let lanes = buffer.element.lanes() as i64;
+                let count = buffer.size.as_int().map(|size| size * lanes);
+                if count != i64::try_from(values.len()).ok() {
                     is_not("constant: it has another number of values");
                 }
             }
