@@ -28,7 +28,7 @@ fn distributed_programs_give_the_results_of_those_written_by_hand() {
         return;
     }
     let output = Command::new(&example)
-        .args(["--quick", "jacobi_small", "product"])
+        .args(["--quick", "jacobi_small", "product", "strategies:jacobi2d"])
         .output()
         .unwrap_or_else(|error| panic!("{}: {error}", example.display()));
     let text = String::from_utf8_lossy(&output.stdout);
@@ -42,6 +42,10 @@ fn distributed_programs_give_the_results_of_those_written_by_hand() {
         assert!(text.contains(line), "{text}");
     }
     assert!(!text.contains("gives other results"), "{text}");
+    // Both strategies cut rows: one program is timed.
+    let parallel = text.lines().find(|line| line.starts_with("jacobi2d             data-parallel"));
+    assert!(parallel.is_some_and(|line| line.contains("the same as optimal")), "{text}");
+    assert!(text.lines().filter(|line| line.starts_with("jacobi2d ")).count() == 3, "{text}");
 }
 
 /// The example starts itself on four ranks, and runs under a launcher: on fewer, and on more than there are cores.

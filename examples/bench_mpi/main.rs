@@ -73,14 +73,13 @@ impl Options {
             match argument.as_str() {
                 "--quick" => options.is_quick = true,
                 "--peers" => options.peers = arguments.next().ok_or("`--peers` needs a folder")?.into(),
-                name if cases::NAMES.contains(&name) || name == strategies::NAME => {
+                name if cases::NAMES.contains(&name) || strategies::is_name(name) => {
                     options.names.push(name.to_owned());
                 }
                 other => {
                     let known = cases::NAMES.join(", ");
-                    return Err(
-                        format!("no case `{other}`: there are {known} and {}", strategies::NAME).into()
-                    );
+                    let message = format!("no case `{other}`: there are {known} and {}", strategies::names());
+                    return Err(message.into());
                 }
             }
         }
@@ -140,8 +139,8 @@ fn on_rank(arguments: &[String]) -> Result<bool, Error> {
             passed &= compare(&place, &case, &options.peers)?;
         }
     }
-    if place.ranks == STRATEGY_RANKS && options.has(strategies::NAME) {
-        strategies::compare(&place, options.is_quick)?;
+    if place.ranks == STRATEGY_RANKS {
+        strategies::compare(&place, options.is_quick, &|name| options.has(name))?;
     }
     Ok(passed)
 }

@@ -54,7 +54,7 @@ Commands:
   bench mpi [--quick] [NAME..]
                     Compare distributed programs on 1 and 2 ranks with C written by hand with MPI, and with ScaLAPACK, and
                     strategies with each other (jacobi, jacobi_small, conjugate_gradient, conjugate_gradient_small, product,
-                    strategies); --quick takes small sizes
+                    strategies, or strategies:PROGRAM for one of its programs); --quick takes small sizes
   bench optimize [--large] [--only-after] [--polybench FOLDER [--pluto POLYCC]] [--rounds N] [KERNEL..]
                     Measure PolyBench's kernels before and after the optimiser, with 1 and 2 threads; beside the C code of
                     PolyBench/C 4.2 in FOLDER by gcc, clang, Polly, and Pluto's command POLYCC; at the sizes of LARGE
