@@ -124,11 +124,26 @@ impl Domain {
         is_apart.then(|| Cut::new(along, self.parts_from(&first, extent, along)))
     }
 
-    /// Number of positions that a part shares with the one before it.
+    /// Number of positions that a part shares with the one before it; where extents are numbers, the most of all parts.
     fn overlap(&self, first: &Expr, end: &Expr, along: usize) -> Expr {
         let param = &self.params[along];
         let before = &Expr::symbol(param.clone()) - &Expr::one();
-        &end.substitute(&BTreeMap::from([(param.clone(), before)])) - first
+        let overlap = &end.substitute(&BTreeMap::from([(param.clone(), before)])) - first;
+        // Beginnings may have been simplified for the values of the parameter, and ends for others.
+        let begins_in_order = || self.of_parts(first, along).is_some_and(|begins| begins.is_sorted());
+        match self.of_parts(&overlap, along).and_then(|overlaps| overlaps.into_iter().max()) {
+            Some(most) if overlap.free_symbols().contains(param) && begins_in_order() => Expr::int(most),
+            Some(_) | None => overlap,
+        }
+    }
+
+    /// The values of an expression of the parameter for all parts but the first, if they are numbers.
+    fn of_parts(&self, expr: &Expr, along: usize) -> Option<Vec<i64>> {
+        let param = &self.params[along];
+        let at = |part: u32| {
+            expr.substitute(&BTreeMap::from([(param.clone(), Expr::int(i64::from(part)))])).as_int()
+        };
+        (1..self.parts[along]).map(at).collect()
     }
 
     /// Parts that begin at an expression of the parameter, in closed form where there is one.
@@ -136,6 +151,12 @@ impl Domain {
         let (param, count) = (&self.params[along], i64::from(self.parts[along]));
         let at = |part: i64| start.substitute(&BTreeMap::from([(param.clone(), Expr::int(part))]));
         let (begin, end) = (at(0), at(count));
+        // Numbers may have been simplified, so that the closed form is not to be seen.
+        let shares = |extent: i64| (1..count).map(|part| Some(extent.checked_mul(part)? / count)).collect();
+        let begins = self.of_parts(start, along).filter(|_| begin.is_zero());
+        if begins.is_some() && extent.as_int().and_then(shares) == begins {
+            return Parts::Balanced(None);
+        }
         let balanced =
             &begin + &(&Expr::symbol(param.clone()) * &(&end - &begin)).floor_div(&Expr::int(count));
         if balanced == *start {

@@ -156,6 +156,22 @@ fn parts_in_descending_order_are_read_whole_and_not_written() {
     assert!(refuses(&text, &MpiTransform::new([3])).contains("no part is known to have elements of its own"));
 }
 
+/// Of 10 = 3 * 3 + 1 positions, parts begin at three times their number, in whatever form: this was refused.
+#[test]
+fn extents_may_be_numbers_that_leave_a_rest() {
+    let body = "      tasklet t (a, b) -> (o) { o = a + b }
+      m.A -> t.a: A[i, 0]
+      m.A -> t.b: A[i + 1, 0]
+      t.o -> m.y: y[i]";
+    for (n, parts) in [(10, 3), (11, 3), (9, 3), (256, 3), (256, 5), (7, 2)] {
+        let text = program(&format!("i = 0:{n}"), body, "A -> m.A, m.y -> y");
+        let text = text.replace("A: f64[N + 2, ", &format!("A: f64[{n} + 2, "));
+        let text = text.replace("y: f64[2 * N + 3]", &format!("y: f64[{n}]"));
+        let found = applies(&text, &MpiTransform::new([parts]));
+        assert!(found.contains(&format!("distribution(grid({parts})[balanced(0)])")), "{found}");
+    }
+}
+
 #[test]
 fn what_cannot_be_distributed_is_refused() {
     let copy = "      tasklet t (a) -> (o) { o = a }
