@@ -13,7 +13,19 @@ use super::{Combination, Dimension, Elements, Flags, Move, MpiError, MpiLibrary,
 /// The version of the library's interface that this module calls.
 const ABI: i64 = 1;
 
-/// A communicator of all ranks that run this process. The first one initialises MPI, which ends with the process.
+/// A communicator of the caller: the kinds of `communicator_kind` in the configuration of compiled libraries in C.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Communicator {
+    /// All ranks. If nobody has initialised MPI, the context does, and MPI ends with the process.
+    World,
+    /// The address of an `MPI_Comm` in C.
+    Address(*const c_void),
+    /// A handle of Fortran, or of mpi4py's `comm.py2f()`.
+    Fortran(i64),
+}
+
+/// A communicator of ranks that run this process, in which compiled programs exchange messages: that of all ranks
+/// ([`of_world`](Self::of_world)), or of some ([`of_communicator`](Self::of_communicator)).
 ///
 /// All methods but those that say otherwise are collective: every rank calls them in the same order. One thread has the context.
 #[derive(Debug)]
@@ -53,6 +65,37 @@ impl Context {
     /// # Errors
     /// [`MpiError::Load`] if the library cannot be opened, and [`MpiError::Communication`] with MPI's message.
     pub fn of_world(library: &MpiLibrary) -> Result<Self, MpiError> {
+        // SAFETY: the world needs no communicator.
+        unsafe { Context::of_communicator(library, Communicator::World) }
+    }
+
+    /// Opens a context of a communicator. Its ranks alone call this, and run programs with its hooks; other ranks may do something else.
+    /// The context sends messages through a duplicate of the communicator, so that they meet no others. Except for the world, the
+    /// caller has initialised MPI, and finalises it after the context is dropped.
+    ///
+    /// ```no_run
+    /// use sdfg_codegen::mpi::{Communicator, Context, Mpi};
+    ///
+    /// # extern "C" fn handle_of_my_part() -> i64 { 0 }
+    /// let library = Mpi::find()?.library(None)?;
+    /// // For example, `MPI_Comm_c2f` of what `MPI_Comm_split` made.
+    /// let handle: i64 = handle_of_my_part();
+    /// // SAFETY: the handle is one of the MPI that `Mpi::find` finds, which this process has initialised.
+    /// let context = unsafe { Context::of_communicator(&library, Communicator::Fortran(handle)) }?;
+    /// println!("rank {} of {}", context.rank(), context.ranks());
+    /// # Ok::<(), sdfg_codegen::mpi::MpiError>(())
+    /// ```
+    ///
+    /// # Safety
+    /// An address is that of an `MPI_Comm`, and a handle is one of a communicator, of the MPI for which the library was built.
+    ///
+    /// # Errors
+    /// [`MpiError::Load`] if the library cannot be opened, and [`MpiError::Communication`] if the communicator is `MPI_COMM_NULL` or one
+    /// between two groups, MPI is not initialised, or with MPI's message.
+    pub unsafe fn of_communicator(
+        library: &MpiLibrary,
+        communicator: Communicator,
+    ) -> Result<Self, MpiError> {
         let failed = |source| MpiError::Load { path: library.path().to_owned(), source };
         // SAFETY: `Mpi` built the file from the sources of this project, and the cache checks its hash. Nothing runs when it is
         // opened, except for what MPI's own libraries do.
@@ -66,8 +109,13 @@ impl Context {
             return Err(MpiError::Communication { status: 3, message });
         }
         let mut context = null_mut();
-        // SAFETY: the world needs no communicator; `context` outlives the call.
-        let status = unsafe { open(0, null(), &mut context) };
+        let (kind, given) = match &communicator {
+            Communicator::World => (0, null()),
+            Communicator::Address(address) => (1, *address),
+            Communicator::Fortran(handle) => (2, (&raw const *handle).cast()),
+        };
+        // SAFETY: the caller vouches for the communicator; `communicator` and `context` outlive the call.
+        let status = unsafe { open(kind, given, &mut context) };
         let context = Context { context, functions, _library: loaded };
         context.checked(status)?;
         Ok(context)

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use crate::link::LinkError;
 
 pub use compiler::{COMPILER_VARIABLE, Implementation, Mpi, MpiLibrary};
-pub use context::Context;
+pub use context::{Communicator, Context};
 pub use hooks::{Counters, Hooks, MoveKind, MovesBegun};
 pub use launch::{LAUNCHER_VARIABLE, Launcher, ranks_of_environment};
 pub(crate) use words::type_code;

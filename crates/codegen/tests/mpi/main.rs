@@ -18,7 +18,7 @@ use sdfg_codegen::llvm::{self, CompileOptions};
 use sdfg_codegen::load::{CallError, Library};
 use sdfg_codegen::lower::lower;
 use sdfg_codegen::mpi::{
-    Combination, Context, Dimension, Elements, Flags, Launcher, Move, Mpi, MpiError, Side,
+    Combination, Communicator, Context, Dimension, Elements, Flags, Launcher, Move, Mpi, MpiError, Side,
     ranks_of_environment,
 };
 use sdfg_codegen::ranks::localise;
@@ -456,7 +456,11 @@ extern "C" fn doubled(x: f64) -> f64 {
 #[ignore = "a part of `ranks_take_queues_and_callbacks`"]
 fn rank_with_a_queue() {
     let mpi = Mpi::find().unwrap();
-    let context = Context::of_world(&mpi.library(Some(&cache())).unwrap()).unwrap();
+    check_calls(&Context::of_world(&mpi.library(Some(&cache())).unwrap()).unwrap());
+}
+
+/// Runs the program on the ranks of a context.
+fn check_calls(context: &Context) {
     let program = localise(&sdfg::text::parse("calls.sdft", CALLS).unwrap()).unwrap();
     let options = CompileOptions::default();
     let plan = lower(&program.validated().unwrap(), &options.target(), &options.lowering()).unwrap();
@@ -485,27 +489,92 @@ fn rank_with_a_queue() {
     assert_eq!(numbers("total"), [14.0]);
 }
 
-#[test]
-fn ranks_take_queues_and_callbacks() {
+/// Runs an ignored test of this file on ranks of MPI.
+fn succeed_on_ranks(ranks: usize, test: &str) {
     let Some(driver) = Driver::new() else { return };
-    let mut command = driver.launcher.command(3, std::env::current_exe().unwrap());
-    command.args(["--ignored", "--exact", "rank_with_a_queue", "--test-threads=1", "--nocapture"]);
+    let mut command = driver.launcher.command(ranks, std::env::current_exe().unwrap());
+    command.args(["--ignored", "--exact", test, "--test-threads=1", "--nocapture"]);
     let output = command.output().unwrap();
     let messages = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{}\n{messages}", String::from_utf8_lossy(&output.stdout));
-    assert_eq!(String::from_utf8_lossy(&output.stdout).matches("1 passed").count(), 3);
+    assert_eq!(String::from_utf8_lossy(&output.stdout).matches("1 passed").count(), ranks);
+}
+
+#[test]
+fn ranks_take_queues_and_callbacks() {
+    succeed_on_ranks(3, "rank_with_a_queue");
 }
 
 #[test]
 fn rust_calls_the_library() {
-    let Some(driver) = Driver::new() else { return };
-    let program = std::env::current_exe().unwrap();
-    let mut command = driver.launcher.command(3, program);
-    command.args(["--ignored", "--exact", "rank_of_rust", "--test-threads=1", "--nocapture"]);
-    let output = command.output().unwrap();
-    let messages = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{}\n{messages}", String::from_utf8_lossy(&output.stdout));
-    assert_eq!(String::from_utf8_lossy(&output.stdout).matches("1 passed").count(), 3);
+    succeed_on_ranks(3, "rank_of_rust");
+}
+
+/// The communicators of a caller in C: MPI, with the ranks of each parity in descending order.
+const PARTS: &str = "\
+#include <stdint.h>
+#include <mpi.h>
+MPI_Comm part;
+MPI_Comm none = MPI_COMM_NULL;
+void begin(void)
+{
+    int rank;
+    MPI_Init(NULL, NULL);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &part);
+}
+int64_t handle(void) { return MPI_Comm_c2f(part); }
+void end(void) { MPI_Finalize(); }
+";
+
+/// A rank of the next test: the even ones of five run a program, and the odd ones only agree with each other.
+#[test]
+#[ignore = "a part of `programs_run_on_communicators_of_the_caller`"]
+fn rank_of_a_part() {
+    let mpi = Mpi::find().unwrap();
+    let (world, ranks) = ranks_of_environment().unwrap();
+    assert_eq!(ranks, 5);
+    let folder = tempfile::tempdir().unwrap();
+    let (source, file) = (folder.path().join("parts.c"), folder.path().join("parts.so"));
+    std::fs::write(&source, PARTS).unwrap();
+    let mut command = Command::new(mpi.compiler());
+    assert!(command.args(["-shared", "-fPIC", "-o"]).args([&file, &source]).status().unwrap().success());
+    let library = mpi.library(Some(&cache())).unwrap();
+    let open = |communicator| {
+        // SAFETY: the communicators are those of `PARTS`, which the same MPI compiled, or none.
+        unsafe { Context::of_communicator(&library, communicator) }
+    };
+    let early = open(Communicator::Fortran(0)).unwrap_err().to_string();
+    assert!(early.contains("MPI is not initialised"), "{early}");
+    // SAFETY: the file was made of `PARTS`, which has functions and variables of these types.
+    let (parts, handle, part, none) = unsafe {
+        let parts = libloading::Library::new(&file).unwrap();
+        parts.get::<unsafe extern "C" fn()>(b"begin\0").unwrap()();
+        let handle = parts.get::<unsafe extern "C" fn() -> i64>(b"handle\0").unwrap()();
+        let [part, none] = [&b"part\0"[..], b"none\0"].map(|name| *parts.get::<*const c_void>(name).unwrap());
+        (parts, handle, part, none)
+    };
+    for communicator in
+        [Communicator::Address(part), Communicator::Fortran(handle), Communicator::Address(part)]
+    {
+        let mut context = open(communicator).unwrap();
+        assert_eq!(context.ranks(), if world % 2 == 0 { 3 } else { 2 });
+        assert_eq!(context.rank(), (4 - world) / 2);
+        let all = context.gather(&[world as i64]).unwrap();
+        assert_eq!(all, if world % 2 == 0 { vec![4, 2, 0] } else { vec![3, 1] });
+        if world % 2 == 0 {
+            check_calls(&context);
+        }
+    }
+    let error = open(Communicator::Address(none)).unwrap_err().to_string();
+    assert!(error.contains("MPI_COMM_NULL"), "{error}");
+    // SAFETY: as above; all contexts are dropped.
+    unsafe { parts.get::<unsafe extern "C" fn()>(b"end\0").unwrap()() };
+}
+
+#[test]
+fn programs_run_on_communicators_of_the_caller() {
+    succeed_on_ranks(5, "rank_of_a_part");
 }
 
 #[test]
