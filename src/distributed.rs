@@ -66,6 +66,25 @@ impl Case {
         Ok(counts)
     }
 
+    /// Distributes the program over so many ranks, and compares the results on as many ranks as there are parts, on one less, and on one.
+    /// Gives what became of its maps, and the bytes that each rank receives by moves; `None` if data decide what moves.
+    ///
+    /// # Errors
+    /// If the cost model refuses the program, or the distributed program is not valid, traps, gives other results or moves other bytes
+    /// than predicted.
+    pub fn distributed_by(
+        &self,
+        distribute: Distribute,
+        ranks: u32,
+    ) -> Result<(Distributed, Option<Vec<u64>>), String> {
+        let mut pipeline = simplified(&self.program);
+        let outcome = distribute.with_sizes(self.arguments.symbols()).apply(&mut pipeline);
+        let outcome = outcome.map_err(|error| error.to_string())?;
+        self.compare(pipeline.program(), Soundness::ChangesRounding)?;
+        let received = self.counted(&pipeline, ranks)?;
+        Ok((outcome, received))
+    }
+
     /// Bytes that each rank receives by moves of a distributed program, as they follow from its copies, if the interpreter counts the same
     /// on so many virtual ranks; `None` if data decide what moves. Combinations count apart: they take the steps of an all-reduce.
     ///

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use sdfg::interpret::Options;
+use sdfg::symbolic::Symbol;
+use sdfg::validate::Validated;
 use sdfg_transforms::verify::search;
 
 use crate::programs::polybench::{self, KERNELS};
@@ -67,15 +69,7 @@ impl Subjects {
         };
         let (program, _) = build().map_err(|rejected| failed(rejected.to_string()))?;
         let arguments = match self {
-            Subjects::Programs => {
-                let externals = trusted::externals();
-                let options = Options {
-                    libraries: Some(&Operations),
-                    externals: Some(&externals),
-                    ..Options::default()
-                };
-                search(&program, &BTreeMap::new(), &options).map_err(failed)?.before
-            }
+            Subjects::Programs => return searched(&program, &BTreeMap::new(), seed).map_err(failed),
             Subjects::Polybench | Subjects::SmallPolybench => {
                 let kernel = &KERNELS[number % KERNELS.len()];
                 let most = if self == Subjects::Polybench { i64::MAX } else { SMALL };
@@ -86,4 +80,14 @@ impl Subjects {
         };
         Case::of(&program, arguments, false, seed).map_err(failed)
     }
+}
+
+/// A program with these values of symbols, and with other symbols and arguments that are searched for.
+///
+/// # Errors
+/// If none are found, or the program fails.
+pub fn searched(program: &Validated, symbols: &BTreeMap<Symbol, i64>, seed: u64) -> Result<Case, String> {
+    let externals = trusted::externals();
+    let options = Options { libraries: Some(&Operations), externals: Some(&externals), ..Options::default() };
+    Case::of(program, search(program, symbols, &options)?.before, false, seed)
 }

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use sdfg::ir::Sdfg;
 use sdfg::symbolic::Symbol;
+use sdfg::validate::{Validated, validate};
 use sdfg_codegen::ranks::{Traffic, Waiting};
 use sdfg_programs::distributed::{communication, compute_bound, prepared, rates};
+use sdfg_programs::programs::ALL;
 use sdfg_programs::programs::polybench::KERNELS;
-use sdfg_programs::subjects::Subjects;
+use sdfg_programs::subjects::{Subjects, searched};
 use sdfg_transforms::Pipeline;
 use sdfg_transforms::distribute::{Distribute, Distributed, DivisionOptions, Searched, Way, distribute};
 use sdfg_transforms::strategy::model::Machine;
@@ -36,6 +38,86 @@ fn kernel(name: &str) -> (Pipeline, BTreeMap<Symbol, i64>) {
     let (program, _) = (kernel.build)().expect("a program");
     let sizes = kernel.mini.iter().map(|(symbol, value)| (Symbol::of(symbol), *value));
     (prepared(program.sdfg()), sizes.collect())
+}
+
+/// A program with its sizes, and the number of its maps that are divided.
+type Sized = (&'static str, &'static [(&'static str, i64)], usize);
+
+/// At these sizes, no number of ranks from two to four divides all dimensions.
+const STENCILS: [Sized; 3] = [
+    ("jacobi2d", &[("N", 9), ("T", 2)], 2),
+    ("heat_3d", &[("N", 7), ("TSTEPS", 2)], 2),
+    ("conjugate_gradient", &[("N", 9), ("T", 2)], 4),
+];
+
+/// Square and skinny ones.
+const PRODUCTS: [Sized; 4] = [
+    ("gemm", &[("NI", 7), ("NJ", 7), ("NK", 7)], 2),
+    ("gemm", &[("NI", 3), ("NJ", 2), ("NK", 23)], 2),
+    ("k2mm", &[("NI", 7), ("NJ", 5), ("NK", 6), ("NL", 9)], 4),
+    ("conv2d", &[("B", 3), ("C", 2), ("K", 3), ("H", 5), ("W", 4), ("R", 3)], 2),
+];
+
+/// Data decide which elements they access.
+const INDIRECT: [Sized; 2] = [("spmv", &[("H", 7), ("W", 5)], 2), ("histogram", &[("H", 23), ("W", 40)], 2)];
+
+/// One of its 11 maps takes minima of integers, for which [`MpiTransform`](sdfg_transforms::rewrites::MpiTransform) has no neutral element.
+const KMEANS: [Sized; 1] = [("kmeans", &[("N", 11), ("K", 3), ("D", 2), ("T", 2)], 10)];
+const ATTENTION: [Sized; 1] = [("attention", &[("N", 7), ("M", 6), ("D", 5)], 10)];
+const FFT: [Sized; 1] = [("fft", &[("A", 5), ("B", 6)], 10)];
+
+/// A strategy divides these maps on 2, 3 and 4 ranks, gives the results of the program before, and moves the predicted bytes. One rank
+/// changes nothing.
+fn check_divided(programs: &[Sized], by: impl Fn(u32) -> Distribute) {
+    for (name, sizes, n_maps) in programs {
+        let program = named(name);
+        let sizes = sizes.iter().map(|(symbol, value)| (Symbol::of(symbol), *value)).collect();
+        let case = searched(&program, &sizes, 1).unwrap_or_else(|what| panic!("{name}: {what}"));
+        for ranks in 1..=4 {
+            let outcome = case.distributed_by(by(ranks), ranks);
+            let (outcome, received) =
+                outcome.unwrap_or_else(|what| panic!("{name} on {ranks} ranks: {what}"));
+            let expected = if ranks == 1 { 0 } else { *n_maps };
+            assert_eq!(outcome.divided.len(), expected, "{name} on {ranks} ranks: {:?}", outcome.whole);
+            assert!(received.is_some(), "{name}: no prediction");
+        }
+    }
+}
+
+/// One test for each list and strategy, because each takes long in a debug build.
+macro_rules! divided {
+    ($($programs:ident: $searched:ident, $by_rows:ident;)*) => {$(
+        #[test]
+        fn $searched() {
+            check_divided(&$programs, |ranks| Distribute::optimal(compute_bound(ranks)));
+        }
+
+        #[test]
+        fn $by_rows() {
+            check_divided(&$programs, Distribute::data_parallel);
+        }
+    )*};
+}
+
+divided! {
+    STENCILS: stencils_agree_by_the_search, stencils_agree_by_first_dimensions;
+    PRODUCTS: products_agree_by_the_search, products_agree_by_first_dimensions;
+    INDIRECT: indirect_accesses_agree_by_the_search, indirect_accesses_agree_by_first_dimensions;
+    KMEANS: kmeans_agrees_by_the_search, kmeans_agrees_by_first_dimensions;
+    ATTENTION: attention_agrees_by_the_search, attention_agrees_by_first_dimensions;
+    FFT: the_transform_agrees_by_the_search, the_transform_agrees_by_first_dimensions;
+}
+
+/// An example program, a kernel of PolyBench, or a program of the benchmarks.
+fn named(name: &str) -> Validated {
+    if name == "conjugate_gradient" {
+        let text = include_str!("../benches/mpi/conjugate_gradient.sdft");
+        let program = sdfg::text::parse("conjugate_gradient.sdft", text).expect("a program");
+        return validate(program).expect("a valid program");
+    }
+    let listed = ALL.into_iter().chain(KERNELS.map(|kernel| (kernel.name, kernel.build)));
+    let (_, build) = listed.into_iter().find(|(known, _)| *known == name).expect("a program of a list");
+    build().expect("a valid program").0
 }
 
 /// A map that is not divided needs a box of an array. Without boxes, every rank holds the whole array and receives it in each step.

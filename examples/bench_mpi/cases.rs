@@ -189,7 +189,7 @@ pub(crate) fn filled(fill: Fill, seed: u64, shape: Vec<i64>) -> Result<Tensor, E
 }
 
 /// A number from 0 to below 1 that looks random (splitmix64).
-fn number(at: u64) -> f64 {
+pub(crate) fn number(at: u64) -> f64 {
     let mut z = at.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -18,6 +18,8 @@ mod network;
 mod peers;
 mod strategies;
 mod timing;
+#[path = "../../crates/transforms/examples/models/training.rs"]
+mod training;
 #[path = "../../crates/transforms/examples/models/transformer.rs"]
 mod transformer;
 

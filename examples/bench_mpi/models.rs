@@ -8,7 +8,7 @@ use sdfg_transforms::strategy::model::{Machine, Model, ModelOptions};
 use sdfg_transforms::strategy::{Options, PartCounts, data_parallel, search};
 
 use crate::timing::Place;
-use crate::{Error, alexnet, lstm, transformer};
+use crate::{Error, alexnet, lstm, training, transformer};
 
 /// Numbers of ranks of the predictions.
 const RANKS: [u32; 5] = [2, 8, 64, 256, 1024];
@@ -27,10 +27,17 @@ pub(crate) struct Network {
     quick: Sizes,
 }
 
-pub(crate) const MODELS: [Network; 3] = [
+pub(crate) const MODELS: [Network; 4] = [
     Network {
         name: "alexnet",
         build: alexnet::alexnet,
+        paper: alexnet::SIZES,
+        usual: &[("B", 8), ("Q", 2), ("C", 8), ("R", 11), ("F", 512), ("K", 100)],
+        quick: &[("B", 2), ("Q", 1), ("C", 1), ("R", 3), ("F", 4), ("K", 3)],
+    },
+    Network {
+        name: "alexnet_training",
+        build: training::training,
         paper: alexnet::SIZES,
         usual: &[("B", 8), ("Q", 2), ("C", 8), ("R", 11), ("F", 512), ("K", 100)],
         quick: &[("B", 2), ("Q", 1), ("C", 1), ("R", 3), ("F", 4), ("K", 3)],

@@ -1,9 +1,12 @@
 //! The optimal strategy beside data parallelism and random strategies: measured times beside predicted costs, and the bytes that ranks
 //! received beside those that the cost model predicts.
 
+use sdfg::dtype::{ElementType, ScalarType};
 use sdfg::interpret::Arguments;
 use sdfg::ir::Sdfg;
 use sdfg::symbolic::Symbol;
+use sdfg::tensor::Tensor;
+use sdfg::value::Complex;
 use sdfg_programs::distributed::{communication, compute_bound};
 use sdfg_transforms::Pipeline;
 use sdfg_transforms::distribute::{DivisionOptions, Searched, distribute, prepare};
@@ -11,7 +14,7 @@ use sdfg_transforms::strategy::model::{Machine, Model};
 use sdfg_transforms::strategy::{Problem as _, cost, data_parallel};
 
 use crate::Error;
-use crate::cases::{Fill, filled};
+use crate::cases::{Fill, filled, number};
 use crate::distributed::{Compiled, read};
 use crate::models::{MODELS, predict};
 use crate::timing::{Place, median};
@@ -31,28 +34,102 @@ struct Program {
     has_random: bool,
 }
 
-fn programs(is_quick: bool) -> Result<Vec<Program>, Error> {
-    let size = |usual: i64| if is_quick { 64 } else { usual };
-    let program =
-        |name, text: &str, symbols| Program { name, text: text.to_owned(), symbols, has_random: true };
-    let mut programs = vec![
-        program("jacobi2d", include_str!("../../programs/jacobi2d.sdft"), vec![("N", size(2048)), ("T", 10)]),
-        program(
+/// The sizes of a program: those that are measured, and those for a test of the command.
+type Sizes = (&'static [(&'static str, i64)], &'static [(&'static str, i64)]);
+
+/// Programs with their texts and sizes. Random strategies of the first ones are compared, too; those of more maps move each array before most of
+/// them.
+const PROGRAMS: [(&str, &str, Sizes, bool); 13] = {
+    macro_rules! text {
+        ($path:literal) => {
+            include_str!(concat!("../../", $path, ".sdft"))
+        };
+    }
+    const GEMM: &str = text!("programs/polybench/gemm");
+    [
+        ("jacobi2d", text!("programs/jacobi2d"), (&[("N", 2048), ("T", 10)], &[("N", 64), ("T", 10)]), true),
+        (
+            "heat_3d",
+            text!("programs/polybench/heat_3d"),
+            (&[("N", 160), ("TSTEPS", 10)], &[("N", 12), ("TSTEPS", 2)]),
+            true,
+        ),
+        (
             "conjugate_gradient",
-            include_str!("../../benches/mpi/conjugate_gradient.sdft"),
-            vec![("N", size(2048)), ("T", 10)],
+            text!("benches/mpi/conjugate_gradient"),
+            (&[("N", 2048), ("T", 10)], &[("N", 64), ("T", 10)]),
+            true,
         ),
-        program(
+        (
+            "gemm",
+            GEMM,
+            (&[("NI", 1024), ("NJ", 1024), ("NK", 1024)], &[("NI", 32), ("NJ", 32), ("NK", 32)]),
+            true,
+        ),
+        (
+            "gemm_skinny",
+            GEMM,
+            (&[("NI", 128), ("NJ", 128), ("NK", 65_536)], &[("NI", 2), ("NJ", 2), ("NK", 64)]),
+            true,
+        ),
+        (
             "k2mm",
-            include_str!("../../programs/polybench/k2mm.sdft"),
-            ["NI", "NJ", "NK", "NL"].map(|name| (name, size(1024))).to_vec(),
+            text!("programs/polybench/k2mm"),
+            (
+                &[("NI", 1024), ("NJ", 1024), ("NK", 1024), ("NL", 1024)],
+                &[("NI", 64), ("NJ", 64), ("NK", 64), ("NL", 64)],
+            ),
+            true,
         ),
-        program(
+        (
             "atax",
-            include_str!("../../programs/polybench/atax.sdft"),
-            vec![("M", size(4096)), ("N", size(4096))],
+            text!("programs/polybench/atax"),
+            (&[("M", 4096), ("N", 4096)], &[("M", 64), ("N", 64)]),
+            true,
         ),
-    ];
+        (
+            "attention",
+            text!("programs/attention"),
+            (&[("N", 2048), ("M", 2048), ("D", 64)], &[("N", 8), ("M", 6), ("D", 4)]),
+            false,
+        ),
+        (
+            "conv2d",
+            text!("programs/conv2d"),
+            (
+                &[("B", 8), ("C", 32), ("K", 32), ("H", 56), ("W", 56), ("R", 3)],
+                &[("B", 2), ("C", 2), ("K", 2), ("H", 6), ("W", 6), ("R", 3)],
+            ),
+            true,
+        ),
+        (
+            "spmv",
+            text!("programs/spmv"),
+            (&[("H", 200_000), ("W", 200_000), ("nnz", 3_200_000)], &[("H", 16), ("W", 16), ("nnz", 64)]),
+            true,
+        ),
+        (
+            "kmeans",
+            text!("programs/kmeans"),
+            (&[("N", 200_000), ("K", 16), ("D", 8), ("T", 3)], &[("N", 16), ("K", 3), ("D", 2), ("T", 2)]),
+            false,
+        ),
+        (
+            "histogram",
+            text!("programs/histogram"),
+            (&[("H", 4096), ("W", 4096)], &[("H", 16), ("W", 16)]),
+            true,
+        ),
+        ("fft", text!("programs/fft"), (&[("A", 256), ("B", 256)], &[("A", 4), ("B", 6)]), false),
+    ]
+};
+
+fn programs(is_quick: bool) -> Result<Vec<Program>, Error> {
+    let mut programs = Vec::new();
+    for (name, text, (usual, quick), has_random) in PROGRAMS {
+        let symbols = if is_quick { quick } else { usual }.to_vec();
+        programs.push(Program { name, text: text.to_owned(), symbols, has_random });
+    }
     for model in &MODELS {
         programs.push(Program {
             name: model.name,
@@ -220,11 +297,44 @@ fn arguments(program: &Sdfg, symbols: &[(&str, i64)]) -> Result<Arguments, Error
     for (name, value) in symbols {
         arguments.set_symbol(*name, *value);
     }
-    let value =
-        |name: &Symbol| symbols.iter().find(|(known, _)| *known == name.as_str()).map(|(_, value)| *value);
+    let value = |name: &str| symbols.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
     for (seed, (_, container)) in (0..).zip(program.containers().filter(|(_, one)| one.is_argument())) {
-        let shape = container.shape().iter().map(|extent| extent.eval(&value)).collect::<Result<_, _>>()?;
-        arguments.set(&container.name, filled(Fill::Random, seed, shape)?);
+        let extents = container.shape().iter();
+        let shape = extents.map(|extent| extent.eval(&|symbol: &Symbol| value(symbol.as_str())));
+        let shape = shape.collect::<Result<Vec<_>, _>>()?;
+        let (name, ty) = (container.name.as_str(), container.element.lane());
+        arguments.set(name, contents((name, ty), seed, &shape, &value)?);
     }
     Ok(arguments)
+}
+
+/// Random contents of an array. Integers are zero, but for those of compressed rows, which are all as long.
+fn contents(
+    (name, ty): (&str, ScalarType),
+    seed: u64,
+    shape: &[i64],
+    symbol: &dyn Fn(&str) -> Option<i64>,
+) -> Result<Tensor, Error> {
+    let size = |name: &str| symbol(name).ok_or("a size is missing");
+    let places = || 0..shape.iter().product::<i64>();
+    let random = |at: i64| number(seed << 40 | at as u64);
+    Ok(match (name, ty) {
+        ("A_row", ScalarType::U32) => {
+            let of_row = size("nnz")? / size("H")?;
+            Tensor::new(shape, &places().map(|at| (at * of_row) as u32).collect::<Vec<_>>())?
+        }
+        ("A_col", ScalarType::U32) => {
+            let columns = size("W")? as f64;
+            Tensor::new(shape, &places().map(|at| (random(at) * columns) as u32).collect::<Vec<_>>())?
+        }
+        (_, ScalarType::U8) => {
+            Tensor::new(shape, &places().map(|at| (random(at) * 256.0) as u8).collect::<Vec<_>>())?
+        }
+        (_, ScalarType::Complex128) => {
+            let complex = |at| Complex::new(random(2 * at), random(2 * at + 1));
+            Tensor::new(shape, &places().map(complex).collect::<Vec<_>>())?
+        }
+        (_, ScalarType::F64) => filled(Fill::Random, seed, shape.to_vec())?,
+        (_, ty) => Tensor::zeros(ElementType::scalar(ty), shape.to_vec())?,
+    })
 }

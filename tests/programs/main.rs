@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, reason = "a failing test shows which form of the program it ran, and how")]
 
 mod control;
+mod divided;
 mod execute;
 mod linear_algebra;
 mod sparse;

@@ -122,7 +122,7 @@ fn program(name: &str, symbols: &[&str], scalars: &[&str], arrays: Pairs<'_>) ->
 
 /// Adds a state with a map and one tasklet.
 #[track_caller]
-fn map(
+pub(super) fn map(
     b: &mut SdfgBuilder,
     label: &str,
     ranges: Pairs<'_>,
@@ -157,13 +157,20 @@ fn tasklet(b: &mut SdfgBuilder, label: &str, inputs: Pairs<'_>, code: &str, outp
 
 /// Adds a state with a map whose tasklet adds its output `o` to an element.
 #[track_caller]
-fn sum(b: &mut SdfgBuilder, label: &str, ranges: Pairs<'_>, inputs: Pairs<'_>, code: &str, output: &str) {
+pub(super) fn sum(
+    b: &mut SdfgBuilder,
+    label: &str,
+    ranges: Pairs<'_>,
+    inputs: Pairs<'_>,
+    code: &str,
+    output: &str,
+) {
     combine(b, ConflictResolution::Sum, label, ranges, inputs, code, output);
 }
 
 /// Adds a state with a map whose tasklet combines its output `o` with an element.
 #[track_caller]
-fn combine(
+pub(super) fn combine(
     b: &mut SdfgBuilder,
     how: ConflictResolution,
     label: &str,

@@ -20,20 +20,26 @@ type Convolution<'c> = (u32, &'c str, &'c str, &'c str, &'c str, &'c str, u32);
 /// The forward pass, from images `I` to probabilities `O`.
 pub(crate) fn alexnet() -> Result<(Validated, Warnings), Rejected> {
     let mut b = SdfgBuilder::new("alexnet");
-    symbols(&mut b, &["B", "Q", "C", "R", "F", "K"]);
-    arguments(&mut b, &["I[B, 3, 32 * Q + 24 + R, 32 * Q + 24 + R]"]);
-    convolve(&mut b, (1, "I", "3", "3 * C", "8 * Q + 7", "R", 4));
-    pool(&mut b, 1, "3 * C", "4 * Q + 3", 2);
-    convolve(&mut b, (2, "P1", "3 * C", "8 * C", "4 * Q + 3", "5", 1));
-    pool(&mut b, 2, "8 * C", "2 * Q + 1", 1);
-    convolve(&mut b, (3, "P2", "8 * C", "12 * C", "2 * Q + 1", "3", 1));
-    rectify(&mut b, 3, "12 * C");
-    convolve(&mut b, (4, "P3", "12 * C", "12 * C", "2 * Q + 1", "3", 1));
-    rectify(&mut b, 4, "12 * C");
-    convolve(&mut b, (5, "P4", "12 * C", "8 * C", "2 * Q + 1", "3", 1));
-    pool(&mut b, 5, "8 * C", "Q", 0);
-    arguments(&mut b, &["W6[F, 8 * C, Q, Q]", "b6[F]", "O[B, K]"]);
-    transients(&mut b, &["D6[B, F]"]);
+    forward(&mut b);
+    b.build()
+}
+
+/// Adds the forward pass to a program.
+pub(crate) fn forward(b: &mut SdfgBuilder) {
+    symbols(b, &["B", "Q", "C", "R", "F", "K"]);
+    arguments(b, &["I[B, 3, 32 * Q + 24 + R, 32 * Q + 24 + R]"]);
+    convolve(b, (1, "I", "3", "3 * C", "8 * Q + 7", "R", 4));
+    pool(b, 1, "3 * C", "4 * Q + 3", 2);
+    convolve(b, (2, "P1", "3 * C", "8 * C", "4 * Q + 3", "5", 1));
+    pool(b, 2, "8 * C", "2 * Q + 1", 1);
+    convolve(b, (3, "P2", "8 * C", "12 * C", "2 * Q + 1", "3", 1));
+    rectify(b, 3, "12 * C");
+    convolve(b, (4, "P3", "12 * C", "12 * C", "2 * Q + 1", "3", 1));
+    rectify(b, 4, "12 * C");
+    convolve(b, (5, "P4", "12 * C", "8 * C", "2 * Q + 1", "3", 1));
+    pool(b, 5, "8 * C", "Q", 0);
+    arguments(b, &["W6[F, 8 * C, Q, Q]", "b6[F]", "O[B, K]"]);
+    transients(b, &["D6[B, F]"]);
     Layer {
         name: "dense6_bias",
         domain: "b: B, f: F",
@@ -41,7 +47,7 @@ pub(crate) fn alexnet() -> Result<(Validated, Warnings), Rejected> {
         code: "o = w",
         output: "D6[b, f]",
     }
-    .each(&mut b);
+    .each(b);
     Layer {
         name: "dense6",
         domain: "b: B, f: F, k: 8 * C, y: Q, x: Q",
@@ -49,11 +55,10 @@ pub(crate) fn alexnet() -> Result<(Validated, Warnings), Rejected> {
         code: "o = a * w",
         output: "D6[b, f]",
     }
-    .sum(&mut b);
-    dense(&mut b, 7, "F");
-    dense(&mut b, 8, "K");
-    softmax(&mut b, "softmax", ("b: B", "b", "B"), "K", ("D8", "O"));
-    b.build()
+    .sum(b);
+    dense(b, 7, "F");
+    dense(b, 8, "K");
+    softmax(b, "softmax", ("b: B", "b", "B"), "K", ("D8", "O"));
 }
 
 fn convolve(b: &mut SdfgBuilder, (n, from, from_channels, channels, side, kernel, stride): Convolution<'_>) {

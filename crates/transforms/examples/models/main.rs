@@ -9,6 +9,7 @@
 mod alexnet;
 mod lstm;
 mod network;
+mod training;
 mod transformer;
 
 use std::collections::BTreeMap;
@@ -23,8 +24,9 @@ use sdfg_transforms::strategy::{Limits, Options, PartCounts, StrategyFile, searc
 /// A model by its name, with the values of its symbols.
 type Named = (&'static str, fn() -> Result<(Validated, Warnings), Rejected>, &'static [(&'static str, i64)]);
 
-const MODELS: [Named; 3] = [
+const MODELS: [Named; 4] = [
     ("alexnet", alexnet::alexnet, alexnet::SIZES),
+    ("alexnet_training", training::training, alexnet::SIZES),
     ("lstm", lstm::lstm, lstm::SIZES),
     ("transformer", transformer::transformer, transformer::SIZES),
 ];
@@ -40,7 +42,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let searched: Vec<Named> =
         MODELS.into_iter().filter(|(known, ..)| names.first().is_none_or(|name| *name == known)).collect();
-    let (_, build, sizes) = searched.first().ok_or("there are alexnet, lstm and transformer")?;
+    let (_, build, sizes) =
+        searched.first().ok_or("there are alexnet, alexnet_training, lstm and transformer")?;
     if let Some(name) = names.first().filter(|_| numbers.is_empty()) {
         let set: Vec<String> =
             sizes.iter().map(|(symbol, value)| format!("--set {symbol}={value}")).collect();

@@ -8,6 +8,8 @@ mod formulas;
 mod lstm;
 #[path = "../../examples/models/network.rs"]
 mod network;
+#[path = "../../examples/models/training.rs"]
+mod training;
 #[path = "../../examples/models/transformer.rs"]
 mod transformer;
 
@@ -140,6 +142,60 @@ fn alexnet_computes_what_it_should_and_has_a_strategy() {
     assert_eq!(notes, [] as [String; 0]);
     // Serial it is far from the best.
     assert!(file.cost < 0.5 * file.serial.expect("a strategy"), "{} {:?}", file.cost, file.serial);
+}
+
+/// The changes of weights are the rate times the slopes of the loss, which differences of the forward pass by a formula approach.
+#[test]
+fn a_step_of_training_goes_down_the_slope_of_the_loss() {
+    let (program, _) = training::training().expect("a program");
+    let small = [("B", 2), ("Q", 1), ("C", 1), ("R", 3), ("F", 4), ("K", 3)];
+    let mut arrays = inputs(&program, &small);
+    // Offsets keep more units on the side where they have slopes.
+    for (name, array) in &mut arrays {
+        if name.starts_with('b') {
+            array.elements.iter_mut().for_each(|offset| *offset = offset.abs() + 0.1);
+        }
+    }
+    arrays
+        .insert("Y".to_owned(), Array { shape: vec![2, 3], elements: vec![0.0, 1.0, 0.0, 0.25, 0.0, 0.75] });
+    let rate = 0.5;
+    arrays.insert("rate".to_owned(), Array { shape: vec![1], elements: vec![rate] });
+    let results = interpreted(&program, &small, &arrays);
+    assert_close(&results["O"], &formulas::alexnet(&arrays));
+    let loss = |arrays: &BTreeMap<String, Array>| -> f64 {
+        let probabilities = formulas::alexnet(arrays);
+        arrays["Y"].elements.iter().zip(probabilities).map(|(wanted, found)| -wanted * found.ln()).sum()
+    };
+    let weights = arrays.keys().filter(|name| name.starts_with(['W', 'b'])).cloned().collect::<Vec<_>>();
+    assert_eq!(weights.len(), 16);
+    for name in weights {
+        let change = |at: &usize| arrays[&name].elements[*at] - results[&name][*at];
+        let n = arrays[&name].elements.len();
+        // Some elements, and the one that changes most: many have no slope.
+        let most = (0..n).max_by(|one, other| change(one).abs().total_cmp(&change(other).abs()));
+        let mut n_slopes = 0;
+        for at in (0..n).step_by(n.div_ceil(4)).chain(most) {
+            let moved = |by: f64| {
+                let mut arrays = arrays.clone();
+                arrays.get_mut(&name).expect("weights").elements[at] += by;
+                loss(&arrays)
+            };
+            let slope = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+            let found = change(&at) / rate;
+            assert!(
+                (slope - found).abs() <= 1e-6 * (1.0 + slope.abs()),
+                "{name}[{at}]: {found}, not {slope}"
+            );
+            n_slopes += usize::from(slope.abs() > 1e-4);
+        }
+        assert!(n_slopes > 0, "all slopes of {name} are zero");
+    }
+    let (file, notes) = check_strategy(&program, alexnet::SIZES, 2);
+    let is_known = |note: &String| {
+        ["its work is an upper bound", "overlapping parts"].iter().any(|known| note.contains(known))
+    };
+    assert!(notes.iter().all(is_known), "{notes:?}");
+    assert!(file.cost < 0.7 * file.serial.expect("a strategy"), "{} {:?}", file.cost, file.serial);
 }
 
 #[test]
