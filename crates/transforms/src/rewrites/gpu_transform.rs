@@ -43,6 +43,7 @@ use crate::pattern::{NodeClass, Pattern};
 /// - A called SDFG has a stream, a reference, memory of a device, or a transient that outlives the call, has more than 4096 bytes or
 ///   has no constant size.
 /// - A call reads and writes parts of a container that differ, or one memory by two names of the state.
+/// - A tasklet reads elements of a container through a pointer, and writes elements of it through another one.
 /// - The map uses a constant, takes elements from a stream, or calls a foreign function.
 /// - Another node may use a stream to which the map pushes while the map runs.
 /// - A loop of a tasklet, or a map whose range is data, pushes to a stream without a capacity.

@@ -210,6 +210,17 @@ fn calls_at(state: &State, edge: EdgeId) -> BTreeSet<NodeId> {
     ends.filter(|node| matches!(state.node(*node).kind, NodeKind::Nested(_))).collect()
 }
 
+/// Tasklets in a map that have a pointer to several elements over an edge of the map.
+fn pointers_at(state: &State, edge: EdgeId) -> BTreeSet<NodeId> {
+    let of_several = |leaf: &EdgeId| {
+        let mut accesses = state.edge(*leaf).memlet.accesses();
+        accesses.any(|access| !access.is_queue() && !access.subset().is_element())
+    };
+    let leaves = leaf_edges(state, edge).into_iter().filter(of_several);
+    let ends = leaves.flat_map(|leaf| [state.edge(leaf).src, state.edge(leaf).dst]);
+    ends.filter(|node| matches!(state.node(*node).kind, NodeKind::Tasklet(_))).collect()
+}
+
 /// Edges over which a map reads elements that a call in it writes over another edge of the map, with that edge: the call finds both in one
 /// place. The parts are the same, or the second one has those of the first.
 pub(super) fn in_place(
@@ -255,6 +266,13 @@ pub(super) fn check_in_place(
         let names = site.same_memory(source.container);
         for write in state.out_edges(exit) {
             let Some(target) = state.edge(write).memlet.write_access() else { continue };
+            let is_copied = site.sdfg.container(source.container).storage != Storage::GpuGlobal;
+            let tasklets = pointers_at(state, read);
+            let both = pointers_at(state, write).intersection(&tasklets).next().copied();
+            if let Some(tasklet) = both.filter(|_| is_copied && names.contains(&target.container)) {
+                let by = format!("`{}` reads elements that it writes", state.node(tasklet).label);
+                return Err(Refusal::UsedElsewhere { container: name(read), by });
+            }
             let is_other = target.container != source.container && names.contains(&target.container);
             let calls = calls_at(state, read);
             if let Some(call) = calls_at(state, write).intersection(&calls).next().filter(|_| is_other) {

@@ -305,3 +305,11 @@ fn calls_have_what_a_thread_can_have() {
     let reduced = refused_with("map f [j", sum, plain);
     assert!(reduced.contains("`r` cannot run in a kernel"), "{reduced}");
 }
+
+/// A tasklet finds what it writes through one pointer by another one. With a copy on the device for each, it would not.
+#[test]
+fn tasklets_do_not_read_what_they_write_in_another_copy() {
+    let text = include_str!("../../../codegen/tests/agreement/outputs_that_are_read_back.sdft");
+    let refusal = refuses_rightly(text, &GpuTransform::default());
+    assert!(refusal.contains("`sums` reads elements that it writes"), "{refusal}");
+}
