@@ -123,7 +123,10 @@ fn symbols_get_their_values() {
         "SymbolPropagation",
         &[
             (&[("middle = N)", "middle = N // 2)")], Taken(&[], &["middle"])),
-            (&[("middle = N)", "middle = A[0])")], Refused("its value is an integer expression of symbols")),
+            (
+                &[("middle = N)", "middle = A[0])")],
+                Refused("its value is an integer of symbols, exact also in code"),
+            ),
             (&[("  array A", "  symbol middle: i64\n  array A")], Refused("the caller gives it no value")),
             (
                 &[(
@@ -250,7 +253,7 @@ fn symbols_of_loops_that_become_maps_die() {
             ),
             (
                 &[("  symbol N: i64\n", "  symbol N: i64\n  symbol i: i32\n")],
-                Refused("counts with `i`, whose type is not `i64`"),
+                Refused("does not count: its symbol gets a constant step"),
             ),
             (&[(BODY, "")], Refused("has an empty body")),
             (
