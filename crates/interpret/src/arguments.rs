@@ -8,7 +8,6 @@ use sdfg_language::dtype::{ElementType, ScalarType};
 use sdfg_language::symbolic::{EvalError, Expr, Symbol};
 use thiserror::Error;
 
-use super::evaluate::wrapped;
 use crate::tensor::Tensor;
 
 /// Tensors and values of symbols by name.
@@ -202,7 +201,7 @@ impl Arguments {
         let mut values: BTreeMap<Symbol, i64> = BTreeMap::new();
         for (symbol, ty) in sdfg.symbols() {
             if let Some(value) = self.symbols.get(symbol.as_str()) {
-                if wrapped(*value, ty) != *value || ty == ScalarType::U64 && *value < 0 {
+                if !ty.holds(*value) {
                     return Err(ArgumentError::SymbolRange { name: symbol.to_string(), value: *value, ty });
                 }
                 values.insert(symbol.clone(), *value);

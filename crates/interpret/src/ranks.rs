@@ -5,9 +5,6 @@ use sdfg_language::symbolic::Expr;
 
 use super::memory::Dimension;
 
-/// The most processes of a grid, as validation has it where their number is known (V205).
-const MOST_PROCESSES: i64 = 1 << 16;
-
 /// The processors that run a piece of a program: one rank, or all of them alike.
 pub(super) type Rank = Option<u32>;
 
@@ -213,8 +210,9 @@ impl Blocks {
             return Err(format!("its process grid has {parts} processes along a dimension"));
         }
         let processes = grid.extents.iter().copied().try_fold(1, i64::checked_mul);
-        if processes.is_none_or(|processes| processes > MOST_PROCESSES) {
-            return Err(format!("its process grid has more than {MOST_PROCESSES} processes"));
+        if processes.is_none_or(|processes| processes > i64::from(ir::Blocks::MOST_PROCESSES)) {
+            let most = ir::Blocks::MOST_PROCESSES;
+            return Err(format!("its process grid has more than {most} processes"));
         }
         let mut cuts = Vec::with_capacity(dims.len());
         for (dim, cut) in dims.iter().zip(&grid.cuts) {

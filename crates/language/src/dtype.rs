@@ -121,6 +121,26 @@ impl ScalarType {
         matches!(self.kind(), ScalarKind::Signed | ScalarKind::Unsigned)
     }
 
+    /// Whether this is an integer type that has this value, as the type of a symbol. No other type has any.
+    pub fn holds(self, value: i64) -> bool {
+        match self {
+            ScalarType::I8 => i8::try_from(value).is_ok(),
+            ScalarType::I16 => i16::try_from(value).is_ok(),
+            ScalarType::I32 => i32::try_from(value).is_ok(),
+            ScalarType::I64 => true,
+            ScalarType::U8 => u8::try_from(value).is_ok(),
+            ScalarType::U16 => u16::try_from(value).is_ok(),
+            ScalarType::U32 => u32::try_from(value).is_ok(),
+            ScalarType::U64 => value >= 0,
+            ScalarType::Bool
+            | ScalarType::F16
+            | ScalarType::F32
+            | ScalarType::F64
+            | ScalarType::Complex64
+            | ScalarType::Complex128 => false,
+        }
+    }
+
     /// Whether this is `f16`, `f32` or `f64`.
     pub const fn is_float(self) -> bool {
         matches!(self.kind(), ScalarKind::Float)

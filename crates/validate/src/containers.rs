@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use sdfg_graph::analysis::accesses::{containers_in, memory_of_control_flow};
 use sdfg_graph::diagnostic::{Code, Diagnostic, Element};
-use sdfg_graph::ir::{Consume, Container, ContainerKind, Cut, Distribution, Lifetime, NodeKind, Parts};
+use sdfg_graph::ir::{
+    Blocks, Consume, Container, ContainerKind, Cut, Distribution, Lifetime, NodeKind, Parts,
+};
 use sdfg_language::symbolic::{EvalError, Expr};
 
 use super::scope_context::ScopeContext;
@@ -183,9 +185,6 @@ fn constant(program: &Program<'_>, container: &Container, findings: &mut Finding
     }
 }
 
-/// The most processes of a grid. Analyses list the parts of a container.
-const MOST_PROCESSES: i64 = 1 << 16;
-
 /// A process grid fits what it cuts, so that every element has one owner.
 fn distribution(program: &Program<'_>, container: &Container, frame: &ScopeContext, findings: &mut Findings) {
     let Distribution::Blocks(blocks) = &container.distribution else { return };
@@ -204,8 +203,9 @@ fn distribution(program: &Program<'_>, container: &Container, frame: &ScopeConte
         misfit(format!("`{name}` is cut into {parts} parts along a dimension"));
     }
     let processes = blocks.grid.iter().filter_map(Expr::as_int).try_fold(1_i64, i64::checked_mul);
-    if processes.is_none_or(|processes| processes > MOST_PROCESSES) {
-        misfit(format!("the process grid of `{name}` has more than {MOST_PROCESSES} processes"));
+    if processes.is_none_or(|processes| processes > i64::from(Blocks::MOST_PROCESSES)) {
+        let most = Blocks::MOST_PROCESSES;
+        misfit(format!("the process grid of `{name}` has more than {most} processes"));
     }
     let mut cut_by = BTreeSet::new();
     for (dimension, cut) in blocks.cuts.iter().enumerate().filter_map(|(d, cut)| Some((d, cut.as_ref()?))) {

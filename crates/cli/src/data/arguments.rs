@@ -10,9 +10,7 @@ use sdfg::interpret::{Arguments, queue_names, stream_of};
 use sdfg::ir::{Container, ContainerId, ContainerKind, Edge, Flow, Sdfg};
 use sdfg::npy;
 use sdfg::symbolic::Symbol;
-use sdfg::tasklet::arith::cast;
 use sdfg::tensor::Tensor;
-use sdfg::value::Value;
 
 use super::dump::Exposed;
 use super::file::{InputFile, listing};
@@ -233,8 +231,7 @@ pub(crate) fn check_symbols(sdfg: &Sdfg, option: &str, symbols: &[SymbolValue]) 
     check_known(known, option, symbols)?;
     for SymbolValue { name, value } in symbols {
         let ty = Symbol::new(name).ok().and_then(|symbol| sdfg.symbol_type(&symbol));
-        let fits = |ty| cast(Value::I64(*value), ty).to_i64() == Some(*value);
-        if let Some(ty) = ty.filter(|ty| !fits(*ty)) {
+        if let Some(ty) = ty.filter(|ty| !ty.holds(*value)) {
             return Err(Failure::usage(format_args!(
                 "symbol `{name}` = {value} does not fit in {}",
                 ty.name()

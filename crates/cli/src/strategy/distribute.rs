@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use clap::Args;
-use sdfg::ir::Sdfg;
+use sdfg::ir::{Blocks, Sdfg};
 use sdfg::validate::{Validated, validate};
 use sdfg_library::ExpandLibrary;
 use sdfg_transforms::distribute::{
@@ -26,9 +26,6 @@ use crate::output::{Destination, check_outputs, print};
 use crate::program::Program;
 use crate::terminal::Terminal;
 use crate::transform::save_chain;
-
-/// The most ranks that a strategy divides a program over, as in the cost model.
-const MOST_DIVIDED: u32 = 1 << 16;
 
 /// Divide a program over ranks: its maps, its containers, and the copies between ranks.
 ///
@@ -127,11 +124,11 @@ impl DistributeCommand {
             return self.simulated(&pipeline, terminal);
         }
         let outcome = match self.ranks() {
-            Some(ranks) if self.data_parallel && ranks > MOST_DIVIDED => {
-                return Err(Failure::usage(format_args!(
-                    "`ranks` is {ranks}; it has to be at most {MOST_DIVIDED}"
-                ))
-                .at("-p"));
+            Some(ranks) if self.data_parallel && ranks > Blocks::MOST_PROCESSES => {
+                let most = Blocks::MOST_PROCESSES;
+                return Err(
+                    Failure::usage(format_args!("`ranks` is {ranks}; it has to be at most {most}")).at("-p")
+                );
             }
             Some(ranks) if self.data_parallel => {
                 let steps = data_parallel(pipeline.program(), ranks);

@@ -554,23 +554,7 @@ pub(super) fn size(argument: &Argument, expression: &Expr, symbols: &Symbols) ->
 fn symbol_bytes(argument: &Argument, ty: ScalarType, symbols: &Symbols) -> Result<Immediate, CallError> {
     let missing = || CallError::Missing { argument: argument.name.clone() };
     let value = symbols.get(&argument.name).ok_or_else(missing)?;
-    let fits = match ty {
-        ScalarType::I8 => i8::try_from(value).is_ok(),
-        ScalarType::I16 => i16::try_from(value).is_ok(),
-        ScalarType::I32 => i32::try_from(value).is_ok(),
-        ScalarType::U8 => u8::try_from(value).is_ok(),
-        ScalarType::U16 => u16::try_from(value).is_ok(),
-        ScalarType::U32 => u32::try_from(value).is_ok(),
-        ScalarType::U64 => value >= 0,
-        ScalarType::I64 => true,
-        ScalarType::Bool
-        | ScalarType::F16
-        | ScalarType::F32
-        | ScalarType::F64
-        | ScalarType::Complex64
-        | ScalarType::Complex128 => false,
-    };
-    if !fits {
+    if !ty.holds(value) {
         return Err(CallError::SymbolRange { symbol: argument.name.clone(), value, ty: ty.into() });
     }
     let mut bytes = [0; 16];

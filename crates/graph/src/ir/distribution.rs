@@ -27,6 +27,11 @@ pub struct Blocks {
     pub cuts: Vec<Option<Cut>>,
 }
 
+impl Blocks {
+    /// The most processes of a grid, and ranks of a strategy. Analyses look at the parts of each (V205).
+    pub const MOST_PROCESSES: u32 = 1 << 16;
+}
+
 /// Partition of one dimension of a container along a dimension of the process grid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cut {

@@ -203,11 +203,17 @@ pub(super) fn passed_to_calls(sdfg: &Sdfg, id: StateId, entry: NodeId) -> BTreeM
 
 /// The calls to which or from which an edge of a map leads.
 fn calls_at(state: &State, edge: EdgeId) -> BTreeSet<NodeId> {
-    let ends = leaf_edges(state, edge).into_iter().flat_map(|leaf| {
-        let leaf = state.edge(leaf);
-        [leaf.src, leaf.dst]
-    });
-    ends.filter(|node| matches!(state.node(*node).kind, NodeKind::Nested(_))).collect()
+    ends_of(state, leaf_edges(state, edge), |kind| matches!(kind, NodeKind::Nested(_)))
+}
+
+/// The nodes of a kind at the ends of some edges.
+fn ends_of(
+    state: &State,
+    edges: impl IntoIterator<Item = EdgeId>,
+    is: impl Fn(&NodeKind) -> bool,
+) -> BTreeSet<NodeId> {
+    let ends = edges.into_iter().flat_map(|edge| [state.edge(edge).src, state.edge(edge).dst]);
+    ends.filter(|node| is(&state.node(*node).kind)).collect()
 }
 
 /// Tasklets in a map that have a pointer to several elements over an edge of the map.
@@ -217,8 +223,7 @@ fn pointers_at(state: &State, edge: EdgeId) -> BTreeSet<NodeId> {
         accesses.any(|access| !access.is_queue() && !access.subset().is_element())
     };
     let leaves = leaf_edges(state, edge).into_iter().filter(of_several);
-    let ends = leaves.flat_map(|leaf| [state.edge(leaf).src, state.edge(leaf).dst]);
-    ends.filter(|node| matches!(state.node(*node).kind, NodeKind::Tasklet(_))).collect()
+    ends_of(state, leaves, |kind| matches!(kind, NodeKind::Tasklet(_)))
 }
 
 /// Edges over which a map reads elements that a call in it writes over another edge of the map, with that edge: the call finds both in one

@@ -2,10 +2,8 @@
 //!
 //! The file is written without a serialiser, so that it contains units as comments.
 
+use sdfg::ir::Blocks;
 use serde::Deserialize;
-
-/// The most ranks of which each is looked at.
-const MOST_RANKS: u32 = 1 << 16;
 
 /// The machine of a strategy: equal ranks, each with its memory, and links between them.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -91,7 +89,7 @@ impl Machine {
         if self.ranks == 0 {
             return wrong("ranks", 0.0, "at least 1");
         }
-        if self.ranks > MOST_RANKS {
+        if self.ranks > Blocks::MOST_PROCESSES {
             return wrong("ranks", f64::from(self.ranks), "at most 65536");
         }
         if self.threads == 0 {
